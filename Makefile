@@ -8,7 +8,7 @@ SLITHER := .tools/slither
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run collect payback demo demo-agent quick test test-long lint format fuzz screenshots bench bench-onsale bench-migrating bench-early contracts lock audit
+.PHONY: help run collect payback demo demo-agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-migrating bench-early contracts lock audit
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -57,6 +57,9 @@ fuzz: .venv/tests ## Fuzz the service by its OpenAPI document with every role, S
 
 screenshots: .venv/tests ## Write docs/screenshots: each page on a phone and on a desk
 	@$(BIN)/python -m tools.screenshots
+
+translations: .venv/tests ## Update the catalogs of buyers' pages and mails: extract, update, compile
+	@$(BIN)/python -m tools.translations
 
 bench: .venv/tests ## Measure the cost of requests; write the table to bench/RESULTS.md too
 	@$(BIN)/python -m bench --write

@@ -11,6 +11,7 @@ from tests.support.holders import write
 from tests.support.order_pages import payment_link, press, show, status
 from tests.support.order_stories import STORIES
 from tests.support.translations import mark, not_translated
+from tools import translations
 
 pytestmark = pytest.mark.exhaustive
 
@@ -38,9 +39,9 @@ SAID = {
 
 @pytest.fixture(scope="module")
 def built_app():
-    """An application of its own: its pages speak another language."""
+    """An application of its own: its pages speak another language, as far as it has a catalog."""
     app = build()
-    mark(app)
+    mark(app, translations.template())
     return app
 
 

@@ -3,6 +3,7 @@
 import re
 from gettext import NullTranslations
 
+from babel.messages.catalog import Catalog
 from flask import Flask
 
 _OF_PEOPLE = re.compile(
@@ -18,18 +19,25 @@ _WORD = re.compile(r"[A-Za-z]{2,}")
 
 
 class Marking(NullTranslations):
-    """Puts each message between ⟦ and ⟧."""
+    """Puts each message between ⟦ and ⟧. With a catalog, only those that are in it."""
+
+    def __init__(self, catalog: Catalog | None = None):
+        super().__init__()
+        self.catalog = catalog
 
     def gettext(self, message):
-        return f"⟦{message}⟧"
+        is_known = self.catalog is None or message in self.catalog
+        return f"⟦{message}⟧" if is_known else message
 
     def ngettext(self, one, many, n):
-        return f"⟦{one if n == 1 else many}⟧"
+        is_known = self.catalog is None or (one, many) in self.catalog
+        message = one if n == 1 else many
+        return f"⟦{message}⟧" if is_known else message
 
 
-def mark(app: Flask):
+def mark(app: Flask, catalog: Catalog | None = None):
     """Let an application's pages speak that language."""
-    app.jinja_env.install_gettext_translations(Marking(), newstyle=True)
+    app.jinja_env.install_gettext_translations(Marking(catalog), newstyle=True)
 
 
 def not_translated(page: str) -> list[str]:

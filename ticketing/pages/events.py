@@ -20,6 +20,7 @@ from ticketing.errors import (
     VoucherNotApplicable,
 )
 from ticketing.limits import CallClass
+from ticketing.locales import N_
 from ticketing.models.events import Event
 from ticketing.models.questions import Question
 from ticketing.models.tenants import Tenant
@@ -203,7 +204,7 @@ def _voucher(tenant: Tenant, event: str, code: str) -> Voucher | None:
 def _of_code(error: TicketingError) -> dict[str, Sentence]:
     left = error.extensions.get("usages_left")
     if left:
-        text = "This code is good for %(n)s more. Order the other tickets without it."
+        text = N_("This code is good for %(n)s more. Order the other tickets without it.")
         return {response_cache.CODE: Sentence(text, {"n": left})}
     return {response_cache.CODE: Sentence(reason(error), {})}
 

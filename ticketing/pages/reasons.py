@@ -10,108 +10,121 @@ from ticketing.errors import (
     NetworkUnavailable,
     TicketingError,
 )
+from ticketing.locales import N_
 
 _REASONS = {
-    "sold_out": "Somebody was faster: not enough tickets are left.",
-    "one_type_only": "This event sells one kind of ticket in an order. Order the others after it.",
-    "needs_ticket": "This is only sold together with a ticket. Add a ticket.",
-    "no_common_network": (
+    "sold_out": N_("Somebody was faster: not enough tickets are left."),
+    "one_type_only": N_(
+        "This event sells one kind of ticket in an order. Order the others after it."
+    ),
+    "needs_ticket": N_("This is only sold together with a ticket. Add a ticket."),
+    "no_common_network": N_(
         "These tickets are not sold on one network. Order each of them on its own."
     ),
-    "already_paying": "This order is paid, or is being paid. It cannot change its network now.",
-    "network_unavailable": "This network cannot be used at the moment. Choose another one.",
-    "sales_not_started": "The sale of this ticket has not started.",
-    "sales_ended": "The sale of this ticket has ended.",
-    "in_the_past": "People have tickets, and the new times are past. Confirm them below.",
-    "event_over": "This event is over.",
-    "below_minimum": "This ticket is sold in larger numbers. Order more of it.",
-    "above_maximum": "This is more than one order can have. Order fewer tickets.",
-    "not_payable": "This ticket cannot be paid at the moment. Please ask the organizer.",
-    "key_required": "This ticket is not sold on this page.",
-    "too_much_unpaid": "Your network holds many unpaid tickets. Pay for some, or wait.",
-    "too_many_orders": "Your network has made too many orders today. Try again tomorrow.",
-    "too_many_free": "Your network has ordered too many free tickets of this event today.",
-    "too_many_requests": "Too many people of your network are here. Wait a minute, then try again.",
-    "too_many_links": "Too many links were asked for from your network today. Try again tomorrow.",
-    "too_many_transfers": "This ticket was offered too often today. Try again tomorrow.",
-    "image_invalid": (
+    "already_paying": N_("This order is paid, or is being paid. It cannot change its network now."),
+    "network_unavailable": N_("This network cannot be used at the moment. Choose another one."),
+    "sales_not_started": N_("The sale of this ticket has not started."),
+    "sales_ended": N_("The sale of this ticket has ended."),
+    "in_the_past": N_("People have tickets, and the new times are past. Confirm them below."),
+    "event_over": N_("This event is over."),
+    "below_minimum": N_("This ticket is sold in larger numbers. Order more of it."),
+    "above_maximum": N_("This is more than one order can have. Order fewer tickets."),
+    "not_payable": N_("This ticket cannot be paid at the moment. Please ask the organizer."),
+    "key_required": N_("This ticket is not sold on this page."),
+    "too_much_unpaid": N_("Your network holds many unpaid tickets. Pay for some, or wait."),
+    "too_many_orders": N_("Your network has made too many orders today. Try again tomorrow."),
+    "too_many_free": N_("Your network has ordered too many free tickets of this event today."),
+    "too_many_requests": N_(
+        "Too many people of your network are here. Wait a minute, then try again."
+    ),
+    "too_many_links": N_(
+        "Too many links were asked for from your network today. Try again tomorrow."
+    ),
+    "too_many_transfers": N_("This ticket was offered too often today. Try again tomorrow."),
+    "image_invalid": N_(
         "This file cannot be used. Choose a JPEG, PNG or WebP that is not damaged, and that is wide"
         " enough: 600 pixels for a picture, 64 for a logo."
     ),
-    "invalid_request": "Please correct what is marked below.",
-    "not_transferable": "This ticket cannot be given to somebody else.",
-    "transfers_closed": "Tickets of this event can no longer be given to somebody else.",
-    "already_redeemed": "This ticket has been used at the door.",
-    "admission_void": "This ticket is no longer valid.",
-    "admission_suspended": "This ticket is suspended, because its payment is missing.",
-    "offer_ended": "This offer has ended. Ask its sender for a new one.",
-    "chain_unavailable": "We cannot see the network at the moment. Nothing is lost. Try again.",
-    "invitation_ended": "This invitation has ended. Ask an administrator for a new one.",
-    "member_exists": "Somebody with this email address is in the list already.",
-    "last_admin": "This is the last administrator who can sign in. First make another member one.",
-    "invalid_credentials": "Nobody signs in with this email address and password.",
-    "was_transferred": "This ticket was passed on. Confirm below that its new holder loses it.",
-    "doors_unsynced": (
+    "invalid_request": N_("Please correct what is marked below."),
+    "not_transferable": N_("This ticket cannot be given to somebody else."),
+    "transfers_closed": N_("Tickets of this event can no longer be given to somebody else."),
+    "already_redeemed": N_("This ticket has been used at the door."),
+    "admission_void": N_("This ticket is no longer valid."),
+    "admission_suspended": N_("This ticket is suspended, because its payment is missing."),
+    "offer_ended": N_("This offer has ended. Ask its sender for a new one."),
+    "chain_unavailable": N_("We cannot see the network at the moment. Nothing is lost. Try again."),
+    "invitation_ended": N_("This invitation has ended. Ask an administrator for a new one."),
+    "member_exists": N_("Somebody with this email address is in the list already."),
+    "last_admin": N_(
+        "This is the last administrator who can sign in. First make another member one."
+    ),
+    "invalid_credentials": N_("Nobody signs in with this email address and password."),
+    "was_transferred": N_("This ticket was passed on. Confirm below that its new holder loses it."),
+    "doors_unsynced": N_(
         "The holder may be inside: a device at the door has scans to send, or may have some."
     ),
-    "not_redeemed": "Nobody is inside with this ticket any more.",
-    "mail_not_configured": "This service cannot send mail. Leave out the address.",
-    "sale_canceled": "This event or ticket type was canceled.",
-    "refund_not_seen": (
+    "not_redeemed": N_("Nobody is inside with this ticket any more."),
+    "mail_not_configured": N_("This service cannot send mail. Leave out the address."),
+    "sale_canceled": N_("This event or ticket type was canceled."),
+    "refund_not_seen": N_(
         "This transaction does not count. It pays nothing of what is due to an address that may"
         " receive it, or is older than the payments, or not final yet, or counts for other refunds."
     ),
-    "nothing_received": "Nothing was received for this order, so nothing can be sent back.",
-    "too_many_changes": "This address was changed too often today. Try again tomorrow.",
-    "hold_extended": "Your tickets are held longer already.",
-    "hold_not_extendable": "These tickets cannot be held longer.",
-    "no_refund_due": "Nothing is due for this order now.",
-    "payment_not_final": (
+    "nothing_received": N_("Nothing was received for this order, so nothing can be sent back."),
+    "too_many_changes": N_("This address was changed too often today. Try again tomorrow."),
+    "hold_extended": N_("Your tickets are held longer already."),
+    "hold_not_extendable": N_("These tickets cannot be held longer."),
+    "no_refund_due": N_("Nothing is due for this order now."),
+    "payment_not_final": N_(
         "The network makes the payment final in a moment. Then the ticket can be passed on."
     ),
-    "refund_listed": (
+    "refund_listed": N_(
         "This refund is on a list that can still be paid, or that was paid a moment ago. Wait until"
         " the list has ended, 72 hours after it was made. Do not pay it by hand before."
     ),
-    "amount_changed": "The amount has changed since you opened this page. See what is due now.",
-    "key_not_active": "This key has expired or was revoked. Create a new one.",
-    "too_many_webhooks": "This is the largest number of webhooks. Delete one first.",
-    "too_many_deliveries": "Many deliveries wait to be sent already. Try again in a minute.",
-    "has_intents": (
+    "amount_changed": N_("The amount has changed since you opened this page. See what is due now."),
+    "key_not_active": N_("This key has expired or was revoked. Create a new one."),
+    "too_many_webhooks": N_("This is the largest number of webhooks. Delete one first."),
+    "too_many_deliveries": N_("Many deliveries wait to be sent already. Try again in a minute."),
+    "has_intents": N_(
         "People have it already. So it cannot be a draft, and it stays a ticket that lets somebody"
         " in, or stays none. It can be canceled."
     ),
-    "invalid_transition": "That is not possible any more. Look at the status again.",
-    "slug_taken": "Another of your events has this name in its address. Choose another one.",
-    "slug_fixed": "The address of a published event cannot change, because people have the link.",
-    "capacity_too_low": "More tickets than that are sold or held. Choose a higher capacity.",
-    "wallet_in_use": "This account has been used for something else. Create a new account for it.",
-    "owner_not_confirmed": "Confirm that your wallet's address is yours on this network.",
-    "code_taken": "Another voucher of this event has this code. Choose another one.",
-    "max_usages_too_low": "More tickets than that are ordered with it. Write a higher number.",
-    "voucher_not_applicable": "This code is not for these tickets, or for more of them.",
-    "voucher_invalid": "This code is not valid for this event.",
-    "voucher_required": "This ticket is only sold with a code for it.",
-    "too_many_guesses": "Too many wrong codes came from your network. Wait a minute.",
-    "question_answered": (
+    "invalid_transition": N_("That is not possible any more. Look at the status again."),
+    "slug_taken": N_("Another of your events has this name in its address. Choose another one."),
+    "slug_fixed": N_(
+        "The address of a published event cannot change, because people have the link."
+    ),
+    "capacity_too_low": N_("More tickets than that are sold or held. Choose a higher capacity."),
+    "wallet_in_use": N_(
+        "This account has been used for something else. Create a new account for it."
+    ),
+    "owner_not_confirmed": N_("Confirm that your wallet's address is yours on this network."),
+    "code_taken": N_("Another voucher of this event has this code. Choose another one."),
+    "max_usages_too_low": N_("More tickets than that are ordered with it. Write a higher number."),
+    "voucher_not_applicable": N_("This code is not for these tickets, or for more of them."),
+    "voucher_invalid": N_("This code is not valid for this event."),
+    "voucher_required": N_("This ticket is only sold with a code for it."),
+    "too_many_guesses": N_("Too many wrong codes came from your network. Wait a minute."),
+    "question_answered": N_(
         "Somebody has answered this question. Its type and the options that were chosen cannot"
         " change. Archive it, and create another one."
     ),
-    "too_many_questions": "An event has at most 20 questions. Archive one first.",
-    "answers_closed": "Answers can be changed until the doors open. Ask the organizer.",
-    "billing_closed": "This can be written until 90 days after the event. Ask the organizer.",
-    "email_closed": "This can be changed until 90 days after the event. Ask the organizer.",
-    "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
+    "too_many_questions": N_("An event has at most 20 questions. Archive one first."),
+    "answers_closed": N_("Answers can be changed until the doors open. Ask the organizer."),
+    "billing_closed": N_("This can be written until 90 days after the event. Ask the organizer."),
+    "email_closed": N_("This can be changed until 90 days after the event. Ask the organizer."),
+    "intent_not_cancelable": N_("Money has arrived for this order. It cannot be canceled."),
 }
 
 _BY_DETAIL = {
-    AlreadyPaying.missing: (
+    AlreadyPaying.missing: N_(
         "The payment of this order is missing, and may come back. Do not pay on another network."
     ),
-    IntentNotCancelable.settling: (
+    IntentNotCancelable.settling: N_(
         "A payment of this order is on its way. It cannot be canceled now."
     ),
-    NetworkUnavailable.asked_back: (
+    NetworkUnavailable.asked_back: N_(
         "You wanted back what you had sent on this network. So this order cannot be paid there."
     ),
 }
@@ -119,132 +132,132 @@ _BY_DETAIL = {
 
 _AT_FIELDS = {
     # Of every field.
-    "required": "Please fill this in.",
-    "null": "Please fill this in.",
-    "blank": "Please fill this in.",
-    "unknown": "This page does not have this field. Open it again.",
-    "text": "This has characters that cannot be stored.",
-    "length": "Write %(min)s to %(max)s characters.",
-    "list": "Choose some of the list.",
-    "items": "Choose %(min)s to %(max)s.",
-    "choice": "Choose one of the list.",
-    "boolean": "Choose yes or no.",
-    "integer": "Please write a number.",
-    "range": "Write a number from %(min)s to %(max)s.",
-    "amount": "This amount is too high or too low.",
-    "time": "Please write a date and a time.",
-    "time_range": "Write a date in the years 1970 to 9999.",
-    "past": "This time has passed. Write a later one.",
+    "required": N_("Please fill this in."),
+    "null": N_("Please fill this in."),
+    "blank": N_("Please fill this in."),
+    "unknown": N_("This page does not have this field. Open it again."),
+    "text": N_("This has characters that cannot be stored."),
+    "length": N_("Write %(min)s to %(max)s characters."),
+    "list": N_("Choose some of the list."),
+    "items": N_("Choose %(min)s to %(max)s."),
+    "choice": N_("Choose one of the list."),
+    "boolean": N_("Choose yes or no."),
+    "integer": N_("Please write a number."),
+    "range": N_("Write a number from %(min)s to %(max)s."),
+    "amount": N_("This amount is too high or too low."),
+    "time": N_("Please write a date and a time."),
+    "time_range": N_("Write a date in the years 1970 to 9999."),
+    "past": N_("This time has passed. Write a later one."),
     # Of people.
-    "email": "This is not an email address.",
-    "password": "Must have %(min)s to %(max)s characters.",
-    "own_email": "Write the email address with which you will sign in.",
-    "other_email": "This invitation is for another email address.",
+    "email": N_("This is not an email address."),
+    "password": N_("Must have %(min)s to %(max)s characters."),
+    "own_email": N_("Write the email address with which you will sign in."),
+    "other_email": N_("This invitation is for another email address."),
     # Of organizers and their events.
-    "slug": "Write small letters a to z and digits, and a hyphen between words.",
-    "timezone": "There is no time zone of this name. Choose one of the list.",
-    "event_end": "The event would end before it begins.",
-    "after_end": "This is after the end of the event.",
-    "not_canceled": "Only an event that is canceled is refunded.",
-    "chain": "Choose the network on which buyers pay the price.",
-    "no_free_price": "Only where the buyer may pay more. Check that box, or leave this empty.",
-    "least_free_price": "Where the buyer may pay more, this is 0, or at least 0.01.",
-    "below_price": "This is below the price.",
-    "above_order": "This is more than one order can have.",
-    "voucher_code": "Write 5 to 40 letters a to z, digits and hyphens.",
-    "voucher_prefix": "Write 1 to 20 letters a to z, digits and hyphens.",
-    "voucher_value": "Write what fits the choice: an amount, whole percent, or nothing.",
-    "above_usages": "This is more than the voucher is good for.",
-    "other_event": "Choose ticket types of this event.",
-    "sale_end": "The sale would end before it starts.",
-    "color": "Write # and six digits or letters a to f, as in #1f4e79.",
-    "contrast": "White text on this color is hard to read. Choose a darker color.",
-    "guests": "These guests have a wrong name or email address: %(places)s.",
-    "too_many_guests": "At most %(max)s guests at once.",
-    "reserved": "Write another reason. This one is used when an event is canceled.",
-    "none_chosen": "Choose at least one ticket.",
-    "seats": "One order can have at most %(max)s tickets.",
-    "distinct": "Each ticket type can be there once.",
-    "not_with_items": "This page is old. Open it again.",
+    "slug": N_("Write small letters a to z and digits, and a hyphen between words."),
+    "timezone": N_("There is no time zone of this name. Choose one of the list."),
+    "event_end": N_("The event would end before it begins."),
+    "after_end": N_("This is after the end of the event."),
+    "not_canceled": N_("Only an event that is canceled is refunded."),
+    "chain": N_("Choose the network on which buyers pay the price."),
+    "no_free_price": N_("Only where the buyer may pay more. Check that box, or leave this empty."),
+    "least_free_price": N_("Where the buyer may pay more, this is 0, or at least 0.01."),
+    "below_price": N_("This is below the price."),
+    "above_order": N_("This is more than one order can have."),
+    "voucher_code": N_("Write 5 to 40 letters a to z, digits and hyphens."),
+    "voucher_prefix": N_("Write 1 to 20 letters a to z, digits and hyphens."),
+    "voucher_value": N_("Write what fits the choice: an amount, whole percent, or nothing."),
+    "above_usages": N_("This is more than the voucher is good for."),
+    "other_event": N_("Choose ticket types of this event."),
+    "sale_end": N_("The sale would end before it starts."),
+    "color": N_("Write # and six digits or letters a to f, as in #1f4e79."),
+    "contrast": N_("White text on this color is hard to read. Choose a darker color."),
+    "guests": N_("These guests have a wrong name or email address: %(places)s."),
+    "too_many_guests": N_("At most %(max)s guests at once."),
+    "reserved": N_("Write another reason. This one is used when an event is canceled."),
+    "none_chosen": N_("Choose at least one ticket."),
+    "seats": N_("One order can have at most %(max)s tickets."),
+    "distinct": N_("Each ticket type can be there once."),
+    "not_with_items": N_("This page is old. Open it again."),
     # Of questions and answers.
-    "longest": "Write at most %(max)s characters.",
-    "number": "Please write a number.",
-    "decimals": "Write at most %(max)s digits after the point.",
-    "date": "Please write a date.",
-    "option": "Choose one of the list.",
-    "not_asked": "This is not asked any more. Open the page again.",
-    "twice": "This is answered twice.",
-    "answer": "This cannot be an answer.",
-    "answers": "These cannot be answers.",
-    "answers_size": "All answers together are too long. Write less.",
-    "identifier_taken": "Another question of this event has this short name.",
-    "options": "Write the options of a choice. Other questions have none.",
-    "same_options": "Two options are the same.",
-    "option_unknown": "This option is gone. Open the page again.",
-    "at_door": "Only a yes-or-no question or a choice can be shown at the door.",
-    "ticket_ids": "This ticket type is gone. Open the page again.",
-    "billing_length": "All three together can have %(max)s characters. Write less.",
+    "longest": N_("Write at most %(max)s characters."),
+    "number": N_("Please write a number."),
+    "decimals": N_("Write at most %(max)s digits after the point."),
+    "date": N_("Please write a date."),
+    "option": N_("Choose one of the list."),
+    "not_asked": N_("This is not asked any more. Open the page again."),
+    "twice": N_("This is answered twice."),
+    "answer": N_("This cannot be an answer."),
+    "answers": N_("These cannot be answers."),
+    "answers_size": N_("All answers together are too long. Write less."),
+    "identifier_taken": N_("Another question of this event has this short name."),
+    "options": N_("Write the options of a choice. Other questions have none."),
+    "same_options": N_("Two options are the same."),
+    "option_unknown": N_("This option is gone. Open the page again."),
+    "at_door": N_("Only a yes-or-no question or a choice can be shown at the door."),
+    "ticket_ids": N_("This ticket type is gone. Open the page again."),
+    "billing_length": N_("All three together can have %(max)s characters. Write less."),
     # Of wallets and refunds.
-    "address": (
+    "address": N_(
         "This is not a complete address. Copy it from your wallet again: 0x and 40 characters."
     ),
-    "checksum": (
+    "checksum": N_(
         "One character of this address is wrong: small and capital letters are a check. Copy it"
         " from your wallet again, and do not type it."
     ),
-    "wallet_name": (
+    "wallet_name": N_(
         "This is a name. Write the address behind it: 0x and 40 characters. Your wallet shows it"
         " where you receive money."
     ),
-    "zero_address": "Nobody owns this address, so nobody can spend what is sent there.",
-    "token_address": "This is the address of the token, not of a wallet.",
-    "order_address": "This is where an order is paid. Money sent there would not reach you.",
-    "tx_hash": (
+    "zero_address": N_("Nobody owns this address, so nobody can spend what is sent there."),
+    "token_address": N_("This is the address of the token, not of a wallet."),
+    "order_address": N_("This is where an order is paid. Money sent there would not reach you."),
+    "tx_hash": N_(
         "This is not a complete transaction hash. Copy it from your wallet again:"
         " 0x and 64 characters."
     ),
-    "xpub": (
+    "xpub": N_(
         "This is not a complete public key. Copy it from your wallet again: it begins with xpub"
         " and has 111 characters."
     ),
-    "xpub_private": "This is a private key. Keep it secret. Copy the public key: xpub.",
-    "seed_phrase": "This is your secret phrase. Move your money to a new wallet.",
-    "private_key": "This is your private key. Move your money to a new wallet.",
-    "address_is_xpub": "This is an extended public key. Write it at “Another way”, below.",
-    "xpub_is_address": "This is an address. Write it in the first field.",
-    "address_checksum": "A letter or digit of this address is wrong. Copy it again.",
-    "reserved_address": "This address belongs to the network, not to a wallet.",
-    "burn_address": "Nobody can spend from this address.",
-    "factory_address": "This is the contract that collects your money, not your wallet.",
-    "implementation_address": "This is a contract of this service, not your wallet.",
-    "proxy_address": "This is a contract that makes other contracts, not your wallet.",
-    "gathering_address": "This is where payments are gathered, not a wallet.",
-    "networks": "Choose at most %(max)s networks.",
-    "chain_id_or_ids": "Write either one network, or a list of them.",
-    "distinct_chains": "Choose each network once.",
-    "chain_not_sold": "Your tickets are not sold on this network. Choose another one.",
-    "network_of_order": "This order cannot be paid on this network.",
-    "chain_ids": "Choose the networks on which you control this address.",
-    "chain_unknown": "This service does not know these networks: %(ids)s.",
-    "not_deployed": "This address is a contract, which does not exist on: %(names)s.",
-    "exchange_only": "Only an address of an exchange has a minimum deposit.",
-    "one_wallet": "Write the address of your wallet.",
-    "address_only": "This does not belong to a public key.",
-    "wrong_password": "This is not your password.",
-    "xpub_depth": (
+    "xpub_private": N_("This is a private key. Keep it secret. Copy the public key: xpub."),
+    "seed_phrase": N_("This is your secret phrase. Move your money to a new wallet."),
+    "private_key": N_("This is your private key. Move your money to a new wallet."),
+    "address_is_xpub": N_("This is an extended public key. Write it at “Another way”, below."),
+    "xpub_is_address": N_("This is an address. Write it in the first field."),
+    "address_checksum": N_("A letter or digit of this address is wrong. Copy it again."),
+    "reserved_address": N_("This address belongs to the network, not to a wallet."),
+    "burn_address": N_("Nobody can spend from this address."),
+    "factory_address": N_("This is the contract that collects your money, not your wallet."),
+    "implementation_address": N_("This is a contract of this service, not your wallet."),
+    "proxy_address": N_("This is a contract that makes other contracts, not your wallet."),
+    "gathering_address": N_("This is where payments are gathered, not a wallet."),
+    "networks": N_("Choose at most %(max)s networks."),
+    "chain_id_or_ids": N_("Write either one network, or a list of them."),
+    "distinct_chains": N_("Choose each network once."),
+    "chain_not_sold": N_("Your tickets are not sold on this network. Choose another one."),
+    "network_of_order": N_("This order cannot be paid on this network."),
+    "chain_ids": N_("Choose the networks on which you control this address."),
+    "chain_unknown": N_("This service does not know these networks: %(ids)s."),
+    "not_deployed": N_("This address is a contract, which does not exist on: %(names)s."),
+    "exchange_only": N_("Only an address of an exchange has a minimum deposit."),
+    "one_wallet": N_("Write the address of your wallet."),
+    "address_only": N_("This does not belong to a public key."),
+    "wrong_password": N_("This is not your password."),
+    "xpub_depth": N_(
         "This is not the key of an account. Copy the one of an account, such as m/44'/60'/7'."
     ),
     # Of websites and webhooks.
-    "url": "This is not the address of a website. It starts with https://",
-    "http_url": "This is not a complete URL. It starts with https://",
-    "url_ascii": "Write the URL without spaces, and other letters than a to z percent-encoded.",
-    "url_credentials": "Write the URL without a user name and password.",
-    "url_fragment": "Write the URL without # and what follows it.",
-    "url_port": "Write a URL that starts with https:// and has port 443 or 8443.",
-    "url_not_public": "This address is not on the public internet.",
-    "url_host": "This URL has no valid host name.",
-    "selection": "Choose everything, or some of the others.",
-    "since_or_ids": "Please write a date and a time.",
+    "url": N_("This is not the address of a website. It starts with https://"),
+    "http_url": N_("This is not a complete URL. It starts with https://"),
+    "url_ascii": N_("Write the URL without spaces, and other letters than a to z percent-encoded."),
+    "url_credentials": N_("Write the URL without a user name and password."),
+    "url_fragment": N_("Write the URL without # and what follows it."),
+    "url_port": N_("Write a URL that starts with https:// and has port 443 or 8443."),
+    "url_not_public": N_("This address is not on the public internet."),
+    "url_host": N_("This URL has no valid host name."),
+    "selection": N_("Choose everything, or some of the others."),
+    "since_or_ids": N_("Please write a date and a time."),
 }
 
 

@@ -1,0 +1,44 @@
+"""The catalogs of buyers' pages and mails: what `make translations` writes, and no other."""
+
+import re
+
+import pytest
+
+from tools import translations
+
+_PLACEHOLDER = re.compile(r"%\((\w+)\)s|%%|%.?")
+
+
+@pytest.fixture(scope="module")
+def written():
+    return translations.files()
+
+
+def test_the_catalogs_are_what_make_translations_writes(written):
+    found = {path for path in translations.FOLDER.rglob("messages.*") if path.is_file()}
+    assert found == written.keys()
+    changed = [str(path) for path, content in written.items() if path.read_bytes() != content]
+    assert changed == [], "run `make translations`"
+
+
+def test_sentences_of_python_and_mails_are_messages(written):
+    messages = translations.template()
+    for said in ("Please fill this in.", "Only %(n)s are left.", "This event is over."):
+        assert said in messages
+    assert any("templates/mail/" in path for each in messages for path, _ in each.locations)
+    assert not any("console" in path for each in messages for path, _ in each.locations)
+
+
+@pytest.mark.parametrize("locale", translations.SHIPPED)
+def test_translations_have_the_placeholders_of_their_message(locale):
+    wrong = []
+    for each in translations.updated(locale, translations.template()):
+        ids = [each.id] if isinstance(each.id, str) else each.id
+        strings = [each.string] if isinstance(each.string, str) else each.string
+        # The form for one thing may say "1" instead of the placeholder.
+        most = {found for text in ids for found in _PLACEHOLDER.findall(text)}
+        least = set.intersection(*({*_PLACEHOLDER.findall(text)} for text in ids))
+        for text in filter(None, strings):
+            if each.id and not least <= {*_PLACEHOLDER.findall(text)} <= most:
+                wrong.append(text)
+    assert wrong == []
