@@ -26,6 +26,7 @@ LEAVES = {
     "locales",
     "logs",
     "markdown",
+    "places",
     "qr_codes",
     "notification_types",
 }
@@ -43,6 +44,7 @@ ALLOWED = {
     "locales": set(),
     "logs": set(),
     "markdown": set(),
+    "places": set(),
     "qr_codes": set(),
     "notification_types": set(),
     "credentials": {"ids"},

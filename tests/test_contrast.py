@@ -1,8 +1,15 @@
-"""The contrast of colors with white, against values that are known from elsewhere."""
+"""The colors that pages make of an organizer's color: everybody can read them (WCAG 2.2)."""
+
+from itertools import product
 
 import pytest
 
-from schemas.tenants import MIN_CONTRAST, with_white
+from ticketing import accents
+from ticketing.accents import READABLE, contrast
+
+WHITE = "#ffffff"
+LIGHT, DARK = ("#f8f7f4", "#ffffff"), ("#101214", "#181b1e")
+"""The grounds of pages.css."""
 
 
 @pytest.mark.parametrize(
@@ -23,15 +30,25 @@ from schemas.tenants import MIN_CONTRAST, with_white
     ],
 )
 def test_the_contrast_is_the_one_that_wcag_defines(color, known):
-    assert with_white(color) == pytest.approx(known, abs=0.005)
-
-
-def test_each_channel_is_read_from_its_own_place():
-    assert len({with_white(color) for color in ("#600000", "#006000", "#000060")}) == 3
-    assert with_white("#006000") < with_white("#600000") < with_white("#000060")
+    assert contrast(color, WHITE) == contrast(WHITE, color) == pytest.approx(known, abs=0.005)
 
 
 def test_a_darker_gray_always_has_more_contrast():
-    grays = [with_white(f"#{level:02x}{level:02x}{level:02x}") for level in range(256)]
+    grays = [contrast(WHITE, f"#{level:02x}{level:02x}{level:02x}") for level in range(256)]
     assert grays == sorted(grays, reverse=True) and len(set(grays)) == 256
-    assert sum(contrast >= MIN_CONTRAST for contrast in grays) == 0x77
+
+
+def test_text_and_links_of_any_color_can_be_read():
+    for channels in product(range(0, 256, 51), repeat=3):
+        color = "#{:02x}{:02x}{:02x}".format(*channels)
+        found = accents.of(color)
+        assert found.light.accent == color
+        for scheme, grounds in ((found.light, LIGHT), (found.dark, DARK)):
+            assert contrast(scheme.accent, scheme.on_accent) >= READABLE, color
+            for ground in (*grounds, scheme.soft):
+                assert contrast(scheme.link, ground) >= READABLE, (color, ground)
+
+
+def test_a_color_that_can_be_read_is_not_shifted():
+    assert accents.of("#0b6b60").light.link == "#0b6b60"
+    assert accents.of("#ffd500").dark.link == "#ffd500"

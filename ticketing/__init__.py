@@ -15,6 +15,7 @@ clock.py: the only file that reads the time; how the API writes it
 formats.py: how people read times, amounts and addresses, in pages and mails
 locales.py: the languages of pages and mails; marks sentences for their catalogs
 accents.py: the colors that pages and mails make of an organizer's color
+places.py: the name and the address in the text of a venue
 markdown.py: descriptions as HTML and as plain text
 qr_codes.py: QR codes as SVG and as PNG
 ids.py: ids sort by creation time; the same base32 for what people type

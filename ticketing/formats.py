@@ -1,11 +1,12 @@
 """How people read times, amounts and addresses, in pages and mails."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from ticketing.constants import MICRO_UNIT_DECIMALS
 
 _LEAST_DECIMALS = 2
+_ONE_NIGHT = timedelta(hours=12)
 _GROUP = 4
 """Characters of an address that are read together."""
 
@@ -23,16 +24,24 @@ def brief(at: datetime, zone: str) -> str:
 
 
 def end(at: datetime, start: datetime, zone: str) -> str:
-    """Return when something ends, beside its start, whose day and zone need no repetition."""
+    """Return when something ends, beside its start, whose day and zone need no repetition.
+
+    Example: of an evening from 20:30 to 00:30, people say no second day.
+    """
     local, name = _local(at, zone)
-    is_same_day = local.date() == _local(start, zone)[0].date()
-    return f"{local:%H:%M}" if is_same_day else f"{day(local, name)}, {local:%H:%M}"
+    is_one_day = local.date() == _local(start, zone)[0].date() or at - start <= _ONE_NIGHT
+    return f"{local:%H:%M}" if is_one_day else f"{day(local, name)}, {local:%H:%M}"
 
 
 def day(at: datetime, zone: str) -> str:
     """Return the day of a time in an IANA zone."""
     local, _ = _local(at, zone)
     return f"{local:%A}, {local.day} {local:%B} {local.year}"
+
+
+def clock_time(at: datetime, zone: str) -> str:
+    """Return a time of a day that is stated beside it, with its zone."""
+    return f"{_local(at, zone)[0]:%H:%M}"
 
 
 def time_of_day(at: datetime, zone: str) -> str:

@@ -18,7 +18,7 @@ def test_it_says_what_and_when_and_links_to_the_page_once(event, seat, api):
     for _ in range(2):  # the second answer is the cached one
         page = api.get(PATH)
         assert page.status_code == 200
-        for shown in ("Summer Concert", "(Europe/Berlin)", "Main Hall", "Seat", "5.00 USDC"):
+        for shown in ("Summer Concert", "(Europe/Berlin)", "Main Hall", "Seat", "5.00 <span"):
             assert shown in page.text, shown
         (link,) = re.findall(r"<a [^>]*>", page.text)
         assert 'href="http://localhost/acme/summer-concert"' in link and '"_blank"' in link

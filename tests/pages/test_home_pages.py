@@ -1,5 +1,7 @@
 """The pages of the service and of a tenant's events."""
 
+import re
+
 import pytest
 
 from tests.support.factories import in_days, new_organizer
@@ -62,11 +64,13 @@ def test_it_has_the_name_the_color_and_the_addresses_of_the_tenant(acme, api):
     text = api.get("/acme").text
     for shown in ("Acme &lt;Events&gt;", "mailto:hello@acme.example", "acme.example/terms"):
         assert shown in text, shown
-    stylesheet = api.get("/_accent/7a1f5c.css")
-    assert '"/_accent/7a1f5c.css"' in text and stylesheet.text == ":root{--accent:#7a1f5c}"
+    path = re.search(r'"(/_accent/\w+/)7a1f5c.css"', text)[1]
+    stylesheet = api.get(f"{path}7a1f5c.css")
+    assert "--accent:#7a1f5c;--on-accent:#ffffff;" in stylesheet.text
+    assert "prefers-color-scheme:dark" in stylesheet.text
     assert "immutable" in stylesheet.headers["Cache-Control"]
     for wrong in ("7a1f5", "7A1F5C", "zzzzzz", "7a1f5c}"):
-        assert api.get(f"/_accent/{wrong}.css").status_code == 404
+        assert api.get(f"{path}{wrong}.css").status_code == 404
 
 
 def test_files_are_kept_by_browsers_until_they_change(acme, api):

@@ -7,6 +7,7 @@ from tests.support.counted_work import watched
 from tests.support.factories import PRICE, worker_once
 from tests.support.order_pages import read
 from tests.support.refunds import dust, received
+from ticketing import clock
 from ticketing.constants import MAX_PAYERS_SHOWN, MAX_PAYMENTS_SHOWN
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
@@ -109,7 +110,7 @@ def test_a_refund_names_those_who_paid_the_most(acme, dusted):
 
 
 def test_pages_show_the_largest_and_say_that_there_are_more(acme, dusted):
-    found = {"status": "confirmed", "refund_due": 7, "paid_block": 1}
+    found = {"status": "confirmed", "confirmed_at": clock.now(), "refund_due": 7, "paid_block": 1}
     PaymentIntent.update(found).where(PaymentIntent.id == dusted.intent["id"]).execute()
     real = Payment.get(Payment.amount > 1).tx_hash
     page = read(dusted)

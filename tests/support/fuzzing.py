@@ -51,10 +51,6 @@ IN_WORDS = {
     "website": {"Not a valid URL."},
     "terms_url": {"Not a valid URL."},
     "privacy_url": {"Not a valid URL."},
-    "accent_color": {
-        "White text on this color has a contrast of #:1. At least #:1 is required: choose a darker"
-        " color."
-    },
     "online_join_url": {"Not a valid URL."},
     "end_at": {"Must be after start_at."},
     "doors_open_at": {"Must not be after end_at."},

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flask import Response, request
 
+from ticketing import accents
 from ticketing.errors import NotFound
 from ticketing.limits import CallClass
 from ticketing.pages.blueprint import PageBlueprint
@@ -67,11 +68,26 @@ def show_asset(version: str, name: str) -> Response:
     return response
 
 
-@blp.get("/_accent/<color>.css")
-def show_accent(color: str) -> Response:
-    """Return a stylesheet that sets the accent color: six hex digits."""
+def accent_url(color: str) -> str:
+    """Return the path of the stylesheet of an organizer's color: `#` and six hex digits."""
+    return f"/_accent/{VERSION}/{color[1:].lower()}.css"
+
+
+@blp.get("/_accent/<version>/<color>.css")
+def show_accent(version: str, color: str) -> Response:
+    """Return a stylesheet with the colors that are made of an organizer's: six hex digits."""
     if len(color) != 6 or not set(color) <= _HEX_DIGITS:
         raise NotFound
-    response = Response(f":root{{--accent:#{color}}}", content_type="text/css; charset=utf-8")
-    response.headers["Cache-Control"] = FOR_A_YEAR
+    made = accents.of(f"#{color}")
+    dark = f"@media(prefers-color-scheme:dark){{:root{{{_values(made.dark)}}}}}"
+    css = f":root{{{_values(made.light)}}}{dark}"
+    response = Response(css, content_type="text/css; charset=utf-8")
+    response.headers["Cache-Control"] = FOR_A_YEAR if version == VERSION else _CHECKED
     return response
+
+
+def _values(scheme: accents.Scheme) -> str:
+    return (
+        f"--accent:{scheme.accent};--on-accent:{scheme.on_accent};"
+        f"--link:{scheme.link};--accent-soft:{scheme.soft}"
+    )

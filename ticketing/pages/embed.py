@@ -8,7 +8,7 @@ from typing import Any
 from flask import Response
 from markupsafe import Markup
 
-from ticketing import links
+from ticketing import accents, links
 from ticketing.constants import MAX_PAGE
 from ticketing.errors import NotFound
 from ticketing.limits import CallClass
@@ -39,9 +39,9 @@ _FRAME = Markup(
 )
 _BUTTON = Markup(
     '<a href="{}" target="_blank" rel="noopener" style="display:inline-block;padding:.75em 1.5em;'
-    'border-radius:8px;background:{};color:#fff;font-weight:600;text-decoration:none">{}</a>'
+    'border-radius:8px;background:{};color:{};font-weight:600;text-decoration:none">{}</a>'
 )
-_COLOR = "#1f5eff"
+_COLOR = "#17181b"
 
 blp = PageBlueprint("embed", __name__, guard=Visitor(posts_as=CallClass.PUBLIC), headers=_OWN)
 
@@ -82,4 +82,6 @@ def frame(tenant: Tenant, event: Event, origin: str) -> str:
 def button(tenant: Tenant, event: Event, origin: str, label: str) -> str:
     """Return the line of HTML of a plain link to the event's page that looks like a button."""
     color = tenant.accent_color or _COLOR
-    return str(_BUTTON.format(f"{origin}/{tenant.slug}/{event.slug}", color, label))
+    light = accents.of(color).light
+    url = f"{origin}/{tenant.slug}/{event.slug}"
+    return str(_BUTTON.format(url, light.accent, light.on_accent, label))

@@ -218,6 +218,9 @@ def _page(tenant: Tenant, listing: Listing, form: Form, voucher: Voucher | None 
     # What others may not know is not for search engines either.
     public = [each for each in ticket_types if vouchers.is_shown(each, None)]
     settings = config()
+    on_sale = [] if listing.is_over else _on_sale(ticket_types)
+    networks = {each.id: event_networks.names(each, settings) for each in ticket_types}
+    costing = [each for each in on_sale if each.free_price or _unit(each)]
     return render.page(
         "event.html",
         tenant=tenant,
@@ -225,8 +228,14 @@ def _page(tenant: Tenant, listing: Listing, form: Form, voucher: Voucher | None 
         image=images.picture(event.image_digest),
         is_over=listing.is_over,
         ticket_types=ticket_types,
-        networks={each.id: event_networks.names(each, settings) for each in ticket_types},
-        network_choice=event_networks.choice(_on_sale(ticket_types), settings),
+        on_sale=on_sale,
+        networks=networks,
+        same_networks=_same([networks[each.id] for each in costing]),
+        network_choice=event_networks.choice(on_sale, settings),
+        costs=bool(costing),
+        lowest=min(map(_unit, on_sale), default=None),
+        is_one_price=len({(each.free_price, _unit(each)) for each in on_sale}) == 1,
+        sale_ends_at=_same([each.sales_end_at for each in on_sale]),
         questions=[each for each in event.questions if _is_before(each)],
         json_ld=json_ld.event(event, public, tenant, origin.origin()),
         hold_minutes=int(settings.hold.total_seconds()) // 60,
@@ -242,6 +251,18 @@ def _on_sale(ticket_types: Sequence[TicketType]) -> Sequence[TicketType]:
     return [
         each for each in ticket_types if each.availability is is_on_sale and not each.requires_key
     ]
+
+
+def _unit(ticket_type: TicketType) -> int:
+    """Return the price of one seat, with the voucher of the page."""
+    voucher = ticket_type.voucher
+    return ticket_type.price_amount if voucher is None else voucher.price_amount
+
+
+def _same(values: Sequence[Any]) -> Any:
+    """Return the one value of ticket types. None if they differ, or there is no type."""
+    first = values[0] if values else None
+    return first if all(each == first for each in values) else None
 
 
 def _all() -> PageRequest:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ticketing import markdown
-from ticketing.constants import MICRO_UNIT_DECIMALS, Availability, EventType, Publication
+from ticketing import markdown, places
+from ticketing.constants import Availability, EventType, Publication
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
@@ -49,8 +49,10 @@ def event(
         "eventAttendanceMode": _SCHEMA + _ATTENDANCE[EventType(of.type)],
         "organizer": {"@type": "Organization", "name": tenant.name},
         "location": _locations(of, url),
-        "offers": [_offer(each, of, url) for each in ticket_types],
+        "offers": [_offer(each, of, url) for each in ticket_types if not each.requires_key],
     }
+    if ticket_types and not any(each.price_amount or each.free_price for each in ticket_types):
+        found["isAccessibleForFree"] = True
     if of.end_at is not None:
         found["endDate"] = of.end_at.isoformat()
     if of.description:
@@ -63,23 +65,20 @@ def event(
 def _locations(of: Event, url: str) -> list[dict[str, Any]]:
     """Return where it is. The join URL is only for those who have a ticket."""
     online = {"@type": "VirtualLocation", "url": url}
-    place = {"@type": "Place", "name": of.venue or of.title, "address": of.venue or ""}
-    return {
-        EventType.ONLINE: [online],
-        EventType.IN_PERSON: [place],
-        EventType.HYBRID: [place, online],
-    }[EventType(of.type)]
+    found = []
+    if of.venue and of.type != EventType.ONLINE:
+        name, address = places.of(of.venue)
+        found.append({"@type": "Place", "name": name, "address": address or name})
+    return found if of.type == EventType.IN_PERSON else [*found, online]
 
 
 def _offer(ticket_type: TicketType, event: Event, url: str) -> dict[str, Any]:
+    """Return an offer without its price: USDC has no ISO 4217 code, and a wrong one would lie."""
     availability = _AVAILABILITY.get(ticket_type.availability, "OutOfStock")
-    whole, rest = divmod(ticket_type.price_amount, 10**MICRO_UNIT_DECIMALS)
     found = {
         "@type": "Offer",
         "name": ticket_type.name,
         "url": url,
-        "price": f"{whole}.{rest:0{MICRO_UNIT_DECIMALS}}",
-        "priceCurrency": ticket_type.currency,
         "availability": _SCHEMA + availability,
         "validThrough": min(ticket_type.sales_end_at or event.over_at, event.over_at).isoformat(),
     }

@@ -171,7 +171,6 @@ _AT_FIELDS = {
     "other_event": N_("Choose ticket types of this event."),
     "sale_end": N_("The sale would end before it starts."),
     "color": N_("Write # and six digits or letters a to f, as in #1f4e79."),
-    "contrast": N_("White text on this color is hard to read. Choose a darker color."),
     "guests": N_("These guests have a wrong name or email address: %(places)s."),
     "too_many_guests": N_("At most %(max)s guests at once."),
     "reserved": N_("Write another reason. This one is used when an event is canceled."),

@@ -10,7 +10,7 @@ from flask import Flask, g, render_template
 from jinja2 import StrictUndefined
 from markupsafe import Markup
 
-from ticketing import formats, markdown
+from ticketing import formats, markdown, places
 from ticketing.constants import CURRENCY
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages import assets
@@ -33,6 +33,12 @@ def register(app: Flask, translations: NullTranslations) -> None:
         moment=formats.moment,
         end=formats.end,
         brief=formats.brief,
+        day=formats.day,
+        month=formats.month,
+        day_of_month=formats.day_of_month,
+        clock_time=formats.clock_time,
+        place=places.of,
+        map_url=places.map_url,
         date=formats.date_of,
         groups=formats.groups,
         shortened=formats.shortened,
@@ -45,7 +51,7 @@ def register(app: Flask, translations: NullTranslations) -> None:
         reason=reason,
         grouped=grouped,
     )
-    environment.globals.update(asset=assets.url, csrf_token=_csrf_token)
+    environment.globals.update(asset=assets.url, accent=assets.accent_url, csrf_token=_csrf_token)
 
 
 def page(name: str, *, folder: str = "pages", **values: Any) -> str:

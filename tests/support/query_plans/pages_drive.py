@@ -25,7 +25,7 @@ class PagesDrive(NotificationsDrive):
         for path in ("/", "/big", f"/big/{self.hit.slug}", "/fair", f"/fair/{self.crowded.slug}"):
             assert self._see(path).status_code == 200, path
         self._see(assets.url("pages.css")).close()
-        self._see("/_accent/1f5eff.css")
+        self._see("/_accent/0/1f5eff.css")
         for path in ("/door", "/door/", "/door/sw.js", "/door/manifest.webmanifest"):
             assert self._see(path).status_code in (200, 308), path
         self._see(door.url("app.js")).close()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import quote
 
-from ticketing import links
+from ticketing import links, places
 from ticketing.config import Config
 from ticketing.constants import EventType, Publication
 from ticketing.models.admissions import Admission
@@ -21,8 +20,6 @@ from ticketing.services.orders import transfers
 
 SHORT, NAME, TITLE, ADDRESS, PLACE = 120, 80, 200, 254, 500
 """The most characters of: a title in a subject line, a name, a title, an email address, a place."""
-
-_MAP = "https://www.openstreetmap.org/search?query="
 
 Facts = dict[str, Any]
 """Values for the templates of a mail. Times and amounts are numbers: the templates format them."""
@@ -75,7 +72,7 @@ def event(of: Event, config: Config) -> Facts:
         "doors_open_at": of.doors_open_at,
         "timezone": of.timezone,
         "place": place,
-        "map_url": place and f"{_MAP}{quote(place)}",
+        "map_url": place and places.map_url(place),
         "is_online": of.type != EventType.IN_PERSON,
         "picture": of.image_digest,
     }
