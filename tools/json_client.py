@@ -28,11 +28,12 @@ class Client:
     def send(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> Answer:
-        """Send a request, with `body` as JSON."""
+        """Send a request, with `body` as JSON, or as it is if it is bytes."""
+        is_ready = body is None or isinstance(body, bytes)
         response = self._http.request(
             method,
             self._base_url + path,
-            body=None if body is None else json.dumps(body),
+            body=body if is_ready else json.dumps(body),
             headers={"Content-Type": "application/json", "Connection": "close", **(headers or {})},
         )
         return Answer(response.status, response.headers, response.data)

@@ -22,6 +22,7 @@ from tools import ToolMissing, anvil
 from tools.json_client import Client
 from tools.mail_catcher import MailCatcher
 from tools.receiver import Receiver
+from tools.sample_picture import sample_picture
 from tools.stack import ROOT, Stack, StackFailed, free_port, is_free
 
 ENV_FILE = ROOT / ".env"
@@ -246,8 +247,10 @@ def _demo(stack: Stack) -> dict[str, str]:
     headers = {"X-API-Key": demo["key"]}
     made = client.send("POST", f"{admin}/events", _event(), headers)
     demo["event_id"], demo["slug"] = made.json["id"], made.json["slug"]
-    tickets = f"{admin}/events/{demo['event_id']}/tickets"
-    demo["ticket_id"] = client.send("POST", tickets, _TICKET, headers).json["id"]
+    event = f"{admin}/events/{demo['event_id']}"
+    picture = headers | {"Content-Type": "image/jpeg"}
+    client.send("PUT", f"{event}/image", sample_picture(), picture)
+    demo["ticket_id"] = client.send("POST", f"{event}/tickets", _TICKET, headers).json["id"]
     _keep(demo)
     return demo
 

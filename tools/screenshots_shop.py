@@ -12,6 +12,7 @@ from playwright.sync_api import Page
 
 from tools import anvil
 from tools.json_client import Client
+from tools.sample_picture import sample_picture
 from tools.stack import Stack, StackFailed
 
 TENANT = "northern-lights"
@@ -117,6 +118,9 @@ class Shop:
         self.url = f"{stack.url}/{TENANT}"
         self.event_url = f"{self.url}/{event['slug']}"
         self.embed_url = f"{stack.url}/_e/{TENANT}/{event['slug']}"
+        picture = self._headers | {"Content-Type": "image/jpeg"}
+        path = f"{self.admin}/events/{self.event_id}/image"
+        self.client.send("PUT", path, sample_picture(), picture)
         self.ticket_ids = [self._ticket(self.event_id, each) for each in _TICKETS]
         self.second_event_url = f"{self.url}/{ferry['slug']}"
         both = {"name": "Deck", "price_amount": PRICE, "chain_ids": anvil.CHAIN_IDS}
@@ -184,6 +188,7 @@ class Shop:
             "start_at": start.isoformat(timespec="seconds"),
             "end_at": (start + timedelta(hours=4)).isoformat(timespec="seconds"),
             "timezone": "Europe/Berlin",
+            "carts": True,
             "status": "published",
         }
         return self.change("POST", "/events", body)

@@ -85,7 +85,14 @@ def test_it_says_what_is_offered_and_what_accepting_means(path, api):
 
 def test_it_shows_nothing_of_the_sender_nor_of_the_ticket(held, path, api):
     text = api.get(path).text
-    for secret in (held.code, held.get().json["qr"], "Ada", "ada@example.org", "Grace", 'class="qr"'):
+    for secret in (
+        held.code,
+        held.get().json["qr"],
+        "Ada",
+        "ada@example.org",
+        "Grace",
+        'class="qr"',
+    ):
         assert secret not in text, secret
 
 
