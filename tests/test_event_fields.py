@@ -65,11 +65,11 @@ INTERNAL = {
     "capacity": "buyers see what is sold out, and not how many tickets there are",
     "visibility": "an unlisted event is in no list; who has its link needs to know no more",
 }
-RULES_OF_TICKETS = {
-    "doors_open_at": "when scans begin; organizers write it into the description",
+RULES = {
     "transfers_end_at": "a rule of tickets; their pages show it when they can be passed on",
     "carts": "a rule of orders; the form on the event's page follows it",
 }
+NO_DOORS = {"doors_open_at": "a rule of tickets; the event's page and JSON-LD show it"}
 
 
 @dataclass(frozen=True)
@@ -176,15 +176,15 @@ SURFACES = {
     "the public page": Surface(
         public_page,
         datetime.isoformat,
-        exceptions={**INTERNAL, **RULES_OF_TICKETS},
-        words={"type": "Online. The ticket has the link."},
+        exceptions={**INTERNAL, **RULES},
+        words={"type": "Also online. The ticket has the link."},
     ),
     "JSON-LD": Surface(
         json_ld,
         datetime.isoformat,
         exceptions={
             **INTERNAL,
-            **RULES_OF_TICKETS,
+            **RULES,
             "timezone": "each time has its offset",
         },
         words={"type": "MixedEventAttendanceMode"},
@@ -194,7 +194,8 @@ SURFACES = {
         lambda at: f"{at:%Y%m%dT%H%M%SZ}",
         exceptions={
             **INTERNAL,
-            **RULES_OF_TICKETS,
+            **RULES,
+            **NO_DOORS,
             "timezone": "its times are in UTC (docs/decisions.md)",
             "type": "iCalendar has no property for it",
         },
@@ -212,7 +213,8 @@ SURFACES = {
             lambda at: formats.moment(at, ZONE).partition(" (")[0],
             exceptions={
                 **INTERNAL,
-                **RULES_OF_TICKETS,
+                **RULES,
+                **NO_DOORS,
                 "description": "the mail has a link to the event's page",
             },
             words={"type": "Online: the link to join is on the page of your ticket."},

@@ -16,6 +16,7 @@ mail_catcher.py, receiver.py: a mail server that delivers nothing; a receiver of
 agent.py, facilitator.py: the npm client of x402; a facilitator that pays the gas
 chromium.py, headless.py: a real Chromium; run without a window
 screenshots.py, screenshots_shop.py, screenshots_networks.py: `make screenshots` of buyers' pages
+sample_picture.py: the picture of the demo event
 screenshots_door.py: of the scanner
 screenshots_console.py, screenshots_desk.py: of the console
 sweep.py, sweep_export.py, sweep_refunds.py, sweep_keys.py: for organizers, offline: sign transfers

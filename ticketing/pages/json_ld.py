@@ -53,6 +53,8 @@ def event(
     }
     if ticket_types and not any(each.price_amount or each.free_price for each in ticket_types):
         found["isAccessibleForFree"] = True
+    if of.doors_open_at is not None:
+        found["doorTime"] = of.doors_open_at.isoformat()
     if of.end_at is not None:
         found["endDate"] = of.end_at.isoformat()
     if of.description:
