@@ -1,5 +1,6 @@
 """The pages of the service and of a tenant's events."""
 
+import gzip
 import re
 
 import pytest
@@ -82,3 +83,14 @@ def test_files_are_kept_by_browsers_until_they_change(acme, api):
         assert other.headers["Cache-Control"] == "no-cache"
     for wrong in ("none.css", "..%2Fdocs.js", "%00"):
         assert api.get(f"/_assets/{version}/{wrong}").status_code == 404
+
+
+def test_stylesheets_and_scripts_are_compressed_for_who_can_read_that(acme, api):
+    path = api.get("/acme").text.split('rel="stylesheet" href="')[1].split('"')[0]
+    plain = api.get(path)
+    packed = api.get(path, headers={"Accept-Encoding": "br, gzip"})
+    assert gzip.decompress(packed.data) == plain.data and len(packed.data) * 2 < len(plain.data)
+    assert packed.headers["Content-Encoding"] == "gzip" and "Content-Encoding" not in plain.headers
+    assert packed.headers["Vary"] == plain.headers["Vary"] == "Accept-Encoding"
+    assert packed.headers["ETag"] != plain.headers["ETag"]
+    assert "Content-Encoding" not in api.get(path, headers={"Accept-Encoding": "gzip;q=0"}).headers

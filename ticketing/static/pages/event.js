@@ -6,7 +6,8 @@ const button = document.getElementById("order");
 const bar = document.getElementById("buy-bar");
 const cart = form ? [...form.querySelectorAll("input[data-unit]:not([type=radio])")] : [];
 const quantity = document.getElementById("quantity");
-const language = document.documentElement.lang;
+// The pages' English writes the day before the month.
+const language = document.documentElement.lang === "en" ? "en-GB" : document.documentElement.lang;
 
 const micro = text => {
   const match = /^(\d{1,9})(?:[.,](\d{1,6}))?$/.exec(text.trim());
@@ -111,7 +112,7 @@ if (bar && button) {
 
 const share = document.getElementById("share");
 if (share && (navigator.share || navigator.clipboard)) {
-  share.hidden = false;
+  share.classList.remove("until-script");
   share.addEventListener("click", async () => {
     const url = document.querySelector("link[rel=canonical]").href;
     try {
@@ -131,16 +132,18 @@ if (share && (navigator.share || navigator.clipboard)) {
 const facts = document.querySelector("[data-start]");
 if (facts) {
   const start = new Date(facts.dataset.start), zone = facts.querySelector(".zone");
-  const inZone = timeZone =>
-    start.toLocaleString(language, { timeZone, day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  const day = { day: "numeric", month: "short" }, time = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+  const inZone = (timeZone, form) => start.toLocaleString(language, { timeZone, ...form });
   try {
-    const own = inZone(undefined);
-    if (own === inZone(facts.dataset.zone)) {
+    const there = facts.dataset.zone;
+    if (inZone(undefined, { ...day, ...time }) === inZone(there, { ...day, ...time })) {
       zone.hidden = true;
     } else {
+      // On a line that is there already, so nothing moves.
+      const form = inZone(undefined, day) === inZone(there, day) ? time : { ...day, ...time };
       const said = document.createElement("span");
-      said.textContent = fill(facts.dataset.say, { time: own });
-      zone.append(document.createElement("br"), said);
+      said.textContent = " · " + fill(facts.dataset.say, { time: inZone(undefined, form) });
+      facts.querySelector(".calendar").after(said);
     }
   } catch {
     // This browser does not know the zone.
