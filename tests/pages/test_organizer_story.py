@@ -121,7 +121,7 @@ def test_an_organizer_sells_and_spends_without_a_terminal(night, visit):
     path = page.locator(".steps li:not(.done) a").first.get_attribute("href")
     buyer = visit(night.stack.url, **PHONE)
     buyer.goto(path)
-    expect(buyer.get_by_text("Sunday, 1 June 2031, 19:30 (Europe/Berlin)")).to_be_visible()
+    expect(buyer.get_by_text("Sunday, 1 June 2031")).to_be_visible()
     buyer.get_by_role("button", name="Order").click()
     buyer.get_by_role("button", name="Pay from the demo wallet").click()
     expect(buyer.get_by_role("status")).to_have_text("Paid", timeout=PATIENCE)

@@ -51,7 +51,7 @@ def test_types_are_moved_by_keyboard_and_by_dragging(visit, stack, remote, event
 
     slug = remote.path.rsplit("/", 1)[1]
     page.goto(f"/{slug}/{event['slug']}")
-    expect(page.locator(".choice-name > bdi")).to_have_text(["Shirt", "Adult", "Child"])
+    expect(page.locator(".type-name bdi")).to_have_text(["Shirt", "Adult", "Child"])
     expect(page.get_by_role("heading", name="Passes")).to_have_count(1)
     group = page.get_by_role("group", name="Passes")
     expect(group.get_by_role("radio")).to_have_count(2)

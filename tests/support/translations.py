@@ -14,7 +14,7 @@ _BODY = re.compile(r"<body\b[^>]*>")
 _TAG = re.compile(r"<[^>]*>")
 _SAID = re.compile(r"\b(?:aria-label|alt|placeholder|title|data-say-[a-z-]+)=\"([^\"]*)\"")
 _MARKED = re.compile(r"⟦[^⟦⟧]*⟧")
-_AMOUNT = re.compile(r"[\d.]+ USDC")
+_AMOUNT = re.compile(r"[\d.]+\s+USDC")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 
 
