@@ -11,6 +11,7 @@ door_devices.py, scans.py, manifest.py, door_stats.py, ticket_keys.py: the door:
     what a device needs offline, counts, the public keys
 base.py: fields that all share: strict, with examples; pages of lists
 checks.py: patterns and bounds, each with a message and a code; pages have a sentence for each code
+locales.py: the fields for languages
 people.py: what buyers and holders say about themselves
 forms.py: the forms of pages, whose values are text
 mcp.py: arguments of tools, and results that no other surface has

@@ -23,6 +23,7 @@ from schemas.base import (
 )
 from schemas.checks import NOT_BLANK, SLUG, Length, Range, Rule
 from schemas.images import image_url
+from schemas.locales import a_locale
 from schemas.questions import PublicQuestionSchema
 from ticketing.constants import MAX_SAFE_INTEGER, EventType, Obstacle, Publication, Visibility
 
@@ -76,6 +77,11 @@ PUBLIC_FIELDS: Fields = {
         metadata=documented(
             "2026-12-01T17:00:00Z", "Not after `end_at`. Default: `doors_open_at`."
         ),
+    ),
+    "locale": a_locale(
+        "The language of its pages and mails, around your own texts. Null: the tenant's.",
+        load_default=None,
+        allow_none=True,
     ),
     "carts": Bool(
         load_default=False,

@@ -22,6 +22,7 @@ from schemas.base import (
     one_of,
 )
 from schemas.checks import ALWAYS, Length, Range
+from schemas.locales import a_locale, an_order_locale
 from schemas.people import PersonSchema
 from schemas.questions import Answers
 from schemas.refunds import PaidRefundSchema
@@ -193,6 +194,7 @@ class PreflightSchema(WantedSchema):
         metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
     answers = Answers(load_default=dict)
+    locale = an_order_locale()
 
 
 class PaymentOptionSchema(BaseSchema):
@@ -292,6 +294,9 @@ class IntentSchema(BaseSchema):
         allow_none=True,
         attribute="only_ticket_id",
         metadata=documented(f"tkt_{_ID}", "Null for several items."),
+    )
+    locale = a_locale(
+        "The language of its pages and mails. Null: the event's.", required=True, allow_none=True
     )
     quantity = fields.Integer(
         required=True, metadata=documented(2, "The number of seats of all items.")

@@ -17,6 +17,7 @@ from schemas.base import (
     shown,
 )
 from schemas.checks import NOT_BLANK, Length, Range, Written
+from schemas.locales import a_locale
 from ticketing.constants import DEFAULT_TOLERANCE_MOST, MAX_TOLERANCE, MAX_TOLERANCE_PERCENT
 
 COLOR = r"^#[0-9A-Fa-f]{6}$"
@@ -50,6 +51,7 @@ FIELDS: Fields = {
             "#1f4e79", "The color of buttons and links. Pages shift it until text can be read."
         ),
     ),
+    "locale": a_locale("The language of pages and mails, if nothing else says it.", required=True),
     "early_confirmation": Bool(
         metadata=documented(
             True,
@@ -75,7 +77,10 @@ FIELDS: Fields = {
         ),
     ),
 }
-"""The fields that organizers set. The name, `early_confirmation` and the numbers are never null."""
+"""The fields that organizers set.
+
+The name, `locale`, `early_confirmation` and the numbers are never null.
+"""
 
 
 class TenantChangeSchema(BaseSchema):

@@ -6,7 +6,13 @@ from marshmallow import fields, validates_schema
 
 from schemas.base import EXAMPLE_TOKEN, BaseSchema, Int, Text, an_id, documented
 from schemas.checks import Length, Range
-from schemas.intents import BuyerSchema, PurchaseSchema, WantedItemSchema, check_items
+from schemas.intents import (
+    BuyerSchema,
+    PurchaseSchema,
+    WantedItemSchema,
+    check_items,
+)
+from schemas.locales import an_order_locale
 from schemas.questions import Answers
 from ticketing.constants import CURRENCY, MAX_CODE_TYPED, MAX_ITEMS, MAX_PER_ORDER, MAX_SAFE_INTEGER
 
@@ -24,6 +30,7 @@ class _OrderSchema(BaseSchema):
         metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
     answers = Answers(load_default=dict)
+    locale = an_order_locale()
     voucher = Text(
         load_default=None,
         validate=Length(1, MAX_CODE_TYPED),

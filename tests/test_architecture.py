@@ -37,7 +37,7 @@ ALLOWED = {
     "clock": set(),
     "constants": set(),
     "errors": {"notification_types"},
-    "formats": {"constants"},
+    "formats": {"constants", "locales"},
     "ids": set(),
     "limits": set(),
     "links": {"credentials"},
@@ -70,7 +70,7 @@ ALLOWED = {
     "blueprints": LEAVES | {"config", "credentials", "mcp", "models", "schemas", "services", "web"},
     "pages": LEAVES | {"config", "credentials", "links", "models", "schemas", "services", "web"},
     "cli": LEAVES | {"chain", "config", "db", "models", "services", "worker"},
-    "schemas": {"clock", "constants", "errors", "notification_types"},
+    "schemas": {"clock", "constants", "errors", "locales", "notification_types"},
     "server": LEAVES,
 }
 """What each package may import besides itself."""

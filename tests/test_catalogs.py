@@ -16,9 +16,16 @@ def written():
 
 def test_the_catalogs_are_what_make_translations_writes(written):
     found = {path for path in translations.FOLDER.rglob("messages.*") if path.is_file()}
-    assert found == written.keys()
+    assert found | {translations.DATES} == written.keys()
     changed = [str(path) for path, content in written.items() if path.read_bytes() != content]
     assert changed == [], "run `make translations`"
+
+
+@pytest.mark.parametrize("locale", translations.SHIPPED)
+def test_each_language_has_all_messages(locale):
+    catalog = translations.updated(locale, translations.template())
+    assert translations.missing(catalog) == []
+    assert (translations.FOLDER / "glossary" / f"{locale}.md").is_file()
 
 
 def test_sentences_of_python_and_mails_are_messages(written):

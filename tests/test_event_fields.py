@@ -53,10 +53,11 @@ VALUES = {
     "capacity": 987_654_321,
     "carts": True,
     "visibility": "public",
+    "locale": "en",
 }
 """Values that can be recognized. Each other field is a text that has its name."""
 
-WORDS = {"visibility": '<option value="public" selected>'}
+WORDS = {"visibility": '<option value="public" selected>', "locale": 'lang="en"'}
 """The values that are words of many surfaces, as the console's form has them."""
 
 SECRET = {"online_join_url": "only people with a ticket see it"}
@@ -69,6 +70,7 @@ RULES = {
     "transfers_end_at": "a rule of tickets; their pages show it when they can be passed on",
     "carts": "a rule of orders; the form on the event's page follows it",
 }
+SPOKEN = {"locale": "the language of the words around the organizer's own texts"}
 NO_DOORS = {"doors_open_at": "a rule of tickets; the event's page and JSON-LD show it"}
 
 
@@ -171,12 +173,15 @@ SURFACES = {
     "the console's form": Surface(
         console_form,
         lambda at: formats.typed(at, ZONE),
-        words={"carts": 'name="carts" value="on" checked'},
+        words={
+            "carts": 'name="carts" value="on" checked',
+            "locale": '<option value="en" selected>',
+        },
     ),
     "the public page": Surface(
         public_page,
         datetime.isoformat,
-        exceptions={**INTERNAL, **RULES},
+        exceptions={**INTERNAL, **RULES, **SPOKEN},
         words={"type": "Also online. The ticket has the link."},
     ),
     "JSON-LD": Surface(
@@ -185,6 +190,7 @@ SURFACES = {
         exceptions={
             **INTERNAL,
             **RULES,
+            **SPOKEN,
             "timezone": "each time has its offset",
         },
         words={"type": "MixedEventAttendanceMode"},
@@ -195,16 +201,23 @@ SURFACES = {
         exceptions={
             **INTERNAL,
             **RULES,
+            **SPOKEN,
             **NO_DOORS,
             "timezone": "its times are in UTC (docs/decisions.md)",
             "type": "iCalendar has no property for it",
         },
     ),
     "the tool of MCP": Surface(
-        mcp_tool, in_api, exceptions=INTERNAL, words={"carts": '"carts": true'}
+        mcp_tool,
+        in_api,
+        exceptions=INTERNAL,
+        words={"carts": '"carts": true', "locale": '"locale": "en"'},
     ),
     "the public API": Surface(
-        public_api, in_api, exceptions=INTERNAL, words={"carts": '"carts":true'}
+        public_api,
+        in_api,
+        exceptions=INTERNAL,
+        words={"carts": '"carts":true', "locale": '"locale":"en"'},
     ),
     **{
         name: Surface(
@@ -214,6 +227,7 @@ SURFACES = {
             exceptions={
                 **INTERNAL,
                 **RULES,
+                **({} if "HTML" in name else SPOKEN),
                 **NO_DOORS,
                 "description": "the mail has a link to the event's page",
             },

@@ -13,7 +13,7 @@ credentials.py: makes and parses keys, client secrets, codes and tokens, and com
 links.py: the paths of pages with secrets: /o/, /t/, /x/ act for their owner, /_p/ pays only
 clock.py: the only file that reads the time; how the API writes it
 formats.py: how people read times, amounts and addresses, in pages and mails
-locales.py: the languages of pages and mails; marks sentences for their catalogs
+locales.py: the languages of pages and mails; marks and translates sentences
 accents.py: the colors that pages and mails make of an organizer's color
 places.py: the name and the address in the text of a venue
 markdown.py: descriptions as HTML and as plain text

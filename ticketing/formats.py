@@ -1,14 +1,23 @@
-"""How people read times, amounts and addresses, in pages and mails."""
+"""How people read times, amounts and addresses, in pages and mails, in the language of the moment.
 
+The words and patterns are those of the CLDR (tools/translations.py). All languages write hours and
+minutes as 20:30.
+"""
+
+import json
 from datetime import date, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
+from ticketing import locales
 from ticketing.constants import MICRO_UNIT_DECIMALS
 
 _LEAST_DECIMALS = 2
 _ONE_NIGHT = timedelta(hours=12)
 _GROUP = 4
 """Characters of an address that are read together."""
+
+_WORDS: dict[str, dict[str, Any]] = json.loads((locales.FOLDER / "dates.json").read_text())
 
 
 def moment(at: datetime, zone: str) -> str:
@@ -20,7 +29,7 @@ def moment(at: datetime, zone: str) -> str:
 def brief(at: datetime, zone: str) -> str:
     """Return a time in few characters, for tables. The zone's name is stated beside it."""
     local, _ = _local(at, zone)
-    return f"{local.day} {local:%b} {local.year}, {local:%H:%M}"
+    return f"{date_of(local)}, {local:%H:%M}"
 
 
 def end(at: datetime, start: datetime, zone: str) -> str:
@@ -35,8 +44,7 @@ def end(at: datetime, start: datetime, zone: str) -> str:
 
 def day(at: datetime, zone: str) -> str:
     """Return the day of a time in an IANA zone."""
-    local, _ = _local(at, zone)
-    return f"{local:%A}, {local.day} {local:%B} {local.year}"
+    return _written("day", _local(at, zone)[0])
 
 
 def clock_time(at: datetime, zone: str) -> str:
@@ -52,12 +60,12 @@ def time_of_day(at: datetime, zone: str) -> str:
 
 def date_of(day: date) -> str:
     """Return a day in few characters."""
-    return f"{day.day} {day:%b} {day.year}"
+    return _written("date", day)
 
 
 def month(at: datetime, zone: str) -> str:
     """Return the short name of the month of a time in an IANA zone."""
-    return f"{_local(at, zone)[0]:%b}"
+    return str(_words()["sheet"][_local(at, zone)[0].month - 1])
 
 
 def day_of_month(at: datetime, zone: str) -> str:
@@ -83,6 +91,11 @@ def amount(micro_units: int, currency: str) -> str:
 
 
 def number(micro_units: int) -> str:
+    """Return an amount of micro-units as people read it. In German, it is 25,00."""
+    return typed_number(micro_units).replace(".", _words()["decimal"])
+
+
+def typed_number(micro_units: int) -> str:
     """Return an amount of micro-units as people type it into a wallet."""
     sign, (whole, rest) = "-" * (micro_units < 0), divmod(abs(micro_units), 10**MICRO_UNIT_DECIMALS)
     decimals = f"{rest:0{MICRO_UNIT_DECIMALS}}".rstrip("0").ljust(_LEAST_DECIMALS, "0")
@@ -97,6 +110,26 @@ def shortened(address: str) -> str:
 def groups(address: str) -> list[str]:
     """Return a chain address in parts that are easy to compare."""
     return [address[at : at + _GROUP] for at in range(0, len(address), _GROUP)]
+
+
+def _words() -> dict[str, Any]:
+    return _WORDS[locales.current()]
+
+
+def _written(form: str, of: date) -> str:
+    """Return a date in a form of the current language.
+
+    Example: "%(EEEE)s, %(d)s. %(MMMM)s %(y)s" makes "Dienstag, 5. Januar 2027".
+    """
+    words = _words()
+    pattern: str = words[form]
+    return pattern % {
+        "EEEE": words["weekdays"][of.weekday()],
+        "d": of.day,
+        "MMMM": words["months"][of.month - 1],
+        "MMM": words["short_months"][of.month - 1],
+        "y": of.year,
+    }
 
 
 def _local(at: datetime, zone: str) -> tuple[datetime, str]:

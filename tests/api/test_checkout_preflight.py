@@ -18,6 +18,7 @@ INTENT_FIELDS = {
     "flags",
     "event_id",
     "ticket_id",
+    "locale",
     "quantity",
     "unit_amount",
     "items",
@@ -73,6 +74,7 @@ def test_it_holds_the_stock_fixes_the_price_and_issues_an_address(acme):
                 "amount": 2 * PRICE,
             }
         ],
+        "locale": None,
         "discount_amount": 0,
         "voucher": None,
         "amount": 2 * PRICE,

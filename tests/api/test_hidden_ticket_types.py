@@ -120,7 +120,7 @@ def test_a_page_with_a_code_shows_both_prices_and_keeps_the_code(acme, shop):
     event, _, _ = shop
     plain, opened = page(acme, event).text, page(acme, event, f"?voucher={CODE.lower()}").text
     assert "Only with a code" in plain
-    assert "<summary>I have a code</summary>" in plain
+    assert "I have a code</summary>" in plain
     assert "Only with a code" not in opened
     assert len(re.findall("<s>.*?</s>", opened)) == 1
     assert f'<input type="hidden" name="voucher" value="{CODE}">' in opened

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.sql
 FIXED = {"id", "tenant", "event", "ticket_type", "wallet", "chain_id", "address", "token_address"}
 # Fixed when an order is made.
 FIXED |= {"quantity", "unit_amount", "amount", "currency", "token_decimals", "created_at"}
-FIXED |= {"required_confirmations", "networks", "has_items", "voucher"}
+FIXED |= {"required_confirmations", "networks", "has_items", "voucher", "locale"}
 
 LIMITED = {each: 2 if each == CallClass.ORDER else 0 for each in CallClass}
 

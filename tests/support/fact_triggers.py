@@ -26,6 +26,7 @@ EVENT_FIELDS = (
     "transfers_end_at",
     "carts",
     "visibility",
+    "locale",
 )
 RECORDED = "('processing', 'confirmed', 'expired', 'canceled', 'reversed')"
 

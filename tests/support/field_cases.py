@@ -111,6 +111,7 @@ CASES = {
         "max_amount": integer(0, 2**53 - 1, null=True),
         "voucher": CODE_TYPED,
         "answers": ANSWERS_GIVEN,
+        "locale": choice("de", "en", "pl", null=True),
     },
     "X402Order": {
         "quantity": integer(1, 100),
@@ -120,6 +121,7 @@ CASES = {
         "max_amount": integer(0, 2**53 - 1, null=True),
         "voucher": CODE_TYPED,
         "answers": ANSWERS_GIVEN,
+        "locale": choice("de", "en", "pl", null=True),
     },
     "Preflight": {
         "event_id": text(1, 80),
@@ -133,6 +135,7 @@ CASES = {
         "items": WANTED,
         "voucher": CODE_TYPED,
         "answers": ANSWERS_GIVEN,
+        "locale": choice("de", "en", "pl", null=True),
     },
     "HolderChange": {
         "holder": HOLDER,

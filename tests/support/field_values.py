@@ -73,8 +73,9 @@ def integer(low, high, *, null=False):
     return [low, high] + [None] * null, outside
 
 
-def choice(*values):
-    return values, (*NOT_TEXT, *UNSENDABLE, "", "gone", values[0].upper(), f"{values[0]} ", None)
+def choice(*values, null=False):
+    wrong = [*NOT_TEXT, *UNSENDABLE, "", "gone", values[0].upper(), f"{values[0]} "]
+    return [*values] + [None] * null, wrong + [None] * (not null)
 
 
 def instant(*, good=(), null=False):
@@ -145,6 +146,7 @@ TENANT = {
     "legal_address": text(1, 500, bad=(" ", "\n"), null=True),
     "tax_id": text(1, 50, bad=(" ", "\n"), null=True),
     "accent_color": COLOR,
+    "locale": choice("de", "en", "pl"),
     "early_confirmation": BOOLEAN,
     "payment_tolerance_percent": integer(0, 5),
     "payment_tolerance_most": integer(0, 5_000_000),
@@ -162,6 +164,7 @@ PUBLIC_EVENT = {
     "timezone": ZONE,
     "doors_open_at": instant(null=True),
     "transfers_end_at": instant(null=True),
+    "locale": choice("de", "en", "pl", null=True),
     "carts": BOOLEAN,
 }
 """Fields of an event that everybody may read."""

@@ -212,6 +212,7 @@ def _of_buyer(body: dict[str, Any]) -> dict[str, Any]:
             "answers": body["answers"],
             "buyer_email": buyer.get("email"),
             "buyer_name": buyer.get("name"),
+            "locale": body["locale"],
         },
         "client": () if caller_or_none() else client(),
     }

@@ -64,6 +64,7 @@ class Event(BaseModel):
     image_digest = TextField(null=True)
     status = TextField()
     visibility = TextField(default=Visibility.PUBLIC)
+    locale = TextField(null=True)
     was_published = BooleanField(default=False)
     erasure_due_at = UtcDateTimeField(null=True)
     erased_at = UtcDateTimeField(null=True)

@@ -183,6 +183,7 @@ class PaymentIntent(BaseModel):
     held_by_site = TextField(null=True)
     buyer_email = TextField(null=True)
     buyer_name = TextField(null=True)
+    locale = TextField(null=True)
     created_at = UtcDateTimeField()
     hold_until = UtcDateTimeField()
     hold_extended = BooleanField(default=False)

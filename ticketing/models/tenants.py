@@ -2,6 +2,7 @@
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
+from ticketing import locales
 from ticketing.constants import DEFAULT_TOLERANCE_MOST, MICRO_UNIT_DECIMALS
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.wallets import Wallet
@@ -13,7 +14,7 @@ class Tenant(BaseModel):
     The settings from `contact_email` to `accent_color` are for pages, and `tax_id` for receipts.
     None: not shown. Answers to mails go to `contact_email`. `logo_digest`: the logo, of the table
     `images`. `early_confirmation`: small orders of events that are not soon are confirmed before
-    their payment is final.
+    their payment is final. `locale`: the language of pages and mails, if nothing else says it.
 
     Of a payment, `payment_tolerance_percent` of the amount may be missing, and at most
     `payment_tolerance_most` micro-units: see `tolerance_of`.
@@ -32,6 +33,7 @@ class Tenant(BaseModel):
     legal_address = TextField(null=True)
     tax_id = TextField(null=True)
     accent_color = TextField(null=True)
+    locale = TextField(default=locales.DEFAULT)
     logo_digest = TextField(null=True)
     early_confirmation = BooleanField(default=False)
     payment_tolerance_percent = IntegerField(default=0)

@@ -9,7 +9,7 @@ from flask import Response, redirect, request
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import OrderForm
-from ticketing import links
+from ticketing import links, locales
 from ticketing.constants import MAX_CODE_TYPED, MAX_PAGE, Ask, Availability
 from ticketing.errors import (
     NotFound,
@@ -89,13 +89,13 @@ def order(tenant: str, event: str) -> AnyResponse:
             return redirect(links.order(_once(tenant, made), config().keyring), 303)
     except NotFound:
         public_listing.get_canceled_event(tenant_of_path(), event)
-        return redirect(f"/{tenant}/{event}", 303)
+        return redirect(f"/{tenant}/{event}{render.chosen_query()}", 303)
     except SoldOut as error:
         if not checkout.is_sold_out(tenant, made):
             return _refused(tenant_of_path(), event, error, wanted)
     except TicketingError as error:
         return _refused(tenant_of_path(), event, error, wanted)
-    return redirect(f"/{tenant}/{event}#sold-out", 303)
+    return redirect(f"/{tenant}/{event}{render.chosen_query()}#sold-out", 303)
 
 
 def _may_order(tenant: str, made: Order) -> bool:
@@ -135,6 +135,7 @@ def _order(event: str, form: Mapping[str, Any], wanted: Sequence[Wanted]) -> Ord
         form=form_digests(forms.key()),
         buyer_email=form.get("email"),
         buyer_name=form.get("name"),
+        locale=locales.chosen(request.environ["QUERY_STRING"]),
         answers=_answers(event, [each.ticket_id for each in wanted]),
     )
 

@@ -30,7 +30,7 @@ def ask_for_links(tenant: str) -> AnyResponse:
     def ask() -> str:
         sent = forms.read(EmailForm)
         lost_links.ask(tenant_of_path(), sent["email"], client(), config())
-        return f"/_f/{tenant}#sent"
+        return f"/_f/{tenant}{render.chosen_query()}#sent"
 
     return forms.answered(lambda: redirect(ask(), 303), _page)
 

@@ -224,6 +224,7 @@ def _order_again() -> str:
         client=client(),
         buyer_email=before.buyer_email,
         buyer_name=before.buyer_name,
+        locale=before.locale,
         answers=answers.again(before),
     )
     try:

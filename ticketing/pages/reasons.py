@@ -1,4 +1,7 @@
-"""What errors mean for people. The sentences of the API are for programmers."""
+"""What errors mean for people. The sentences of the API are for programmers.
+
+Sentences with N_ are in the catalogs: buyers see them. The others are only in the console.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -25,7 +28,7 @@ _REASONS = {
     "network_unavailable": N_("This network cannot be used at the moment. Choose another one."),
     "sales_not_started": N_("The sale of this ticket has not started."),
     "sales_ended": N_("The sale of this ticket has ended."),
-    "in_the_past": N_("People have tickets, and the new times are past. Confirm them below."),
+    "in_the_past": "People have tickets, and the new times are past. Confirm them below.",
     "event_over": N_("This event is over."),
     "below_minimum": N_("This ticket is sold in larger numbers. Order more of it."),
     "above_maximum": N_("This is more than one order can have. Order fewer tickets."),
@@ -41,7 +44,7 @@ _REASONS = {
         "Too many links were asked for from your network today. Try again tomorrow."
     ),
     "too_many_transfers": N_("This ticket was offered too often today. Try again tomorrow."),
-    "image_invalid": N_(
+    "image_invalid": (
         "This file cannot be used. Choose a JPEG, PNG or WebP that is not damaged, and that is wide"
         " enough: 600 pixels for a picture, 64 for a logo."
     ),
@@ -53,20 +56,20 @@ _REASONS = {
     "admission_suspended": N_("This ticket is suspended, because its payment is missing."),
     "offer_ended": N_("This offer has ended. Ask its sender for a new one."),
     "chain_unavailable": N_("We cannot see the network at the moment. Nothing is lost. Try again."),
-    "invitation_ended": N_("This invitation has ended. Ask an administrator for a new one."),
-    "member_exists": N_("Somebody with this email address is in the list already."),
-    "last_admin": N_(
+    "invitation_ended": "This invitation has ended. Ask an administrator for a new one.",
+    "member_exists": "Somebody with this email address is in the list already.",
+    "last_admin": (
         "This is the last administrator who can sign in. First make another member one."
     ),
-    "invalid_credentials": N_("Nobody signs in with this email address and password."),
-    "was_transferred": N_("This ticket was passed on. Confirm below that its new holder loses it."),
-    "doors_unsynced": N_(
+    "invalid_credentials": "Nobody signs in with this email address and password.",
+    "was_transferred": "This ticket was passed on. Confirm below that its new holder loses it.",
+    "doors_unsynced": (
         "The holder may be inside: a device at the door has scans to send, or may have some."
     ),
-    "not_redeemed": N_("Nobody is inside with this ticket any more."),
+    "not_redeemed": "Nobody is inside with this ticket any more.",
     "mail_not_configured": N_("This service cannot send mail. Leave out the address."),
     "sale_canceled": N_("This event or ticket type was canceled."),
-    "refund_not_seen": N_(
+    "refund_not_seen": (
         "This transaction does not count. It pays nothing of what is due to an address that may"
         " receive it, or is older than the payments, or not final yet, or counts for other refunds."
     ),
@@ -78,39 +81,37 @@ _REASONS = {
     "payment_not_final": N_(
         "The network makes the payment final in a moment. Then the ticket can be passed on."
     ),
-    "refund_listed": N_(
+    "refund_listed": (
         "This refund is on a list that can still be paid, or that was paid a moment ago. Wait until"
         " the list has ended, 72 hours after it was made. Do not pay it by hand before."
     ),
-    "amount_changed": N_("The amount has changed since you opened this page. See what is due now."),
-    "key_not_active": N_("This key has expired or was revoked. Create a new one."),
-    "too_many_webhooks": N_("This is the largest number of webhooks. Delete one first."),
-    "too_many_deliveries": N_("Many deliveries wait to be sent already. Try again in a minute."),
-    "has_intents": N_(
+    "amount_changed": "The amount has changed since you opened this page. See what is due now.",
+    "key_not_active": "This key has expired or was revoked. Create a new one.",
+    "too_many_webhooks": "This is the largest number of webhooks. Delete one first.",
+    "too_many_deliveries": "Many deliveries wait to be sent already. Try again in a minute.",
+    "has_intents": (
         "People have it already. So it cannot be a draft, and it stays a ticket that lets somebody"
         " in, or stays none. It can be canceled."
     ),
     "invalid_transition": N_("That is not possible any more. Look at the status again."),
-    "slug_taken": N_("Another of your events has this name in its address. Choose another one."),
-    "slug_fixed": N_(
-        "The address of a published event cannot change, because people have the link."
-    ),
-    "capacity_too_low": N_("More tickets than that are sold or held. Choose a higher capacity."),
-    "wallet_in_use": N_(
+    "slug_taken": "Another of your events has this name in its address. Choose another one.",
+    "slug_fixed": ("The address of a published event cannot change, because people have the link."),
+    "capacity_too_low": "More tickets than that are sold or held. Choose a higher capacity.",
+    "wallet_in_use": (
         "This account has been used for something else. Create a new account for it."
     ),
-    "owner_not_confirmed": N_("Confirm that your wallet's address is yours on this network."),
-    "code_taken": N_("Another voucher of this event has this code. Choose another one."),
-    "max_usages_too_low": N_("More tickets than that are ordered with it. Write a higher number."),
+    "owner_not_confirmed": "Confirm that your wallet's address is yours on this network.",
+    "code_taken": "Another voucher of this event has this code. Choose another one.",
+    "max_usages_too_low": "More tickets than that are ordered with it. Write a higher number.",
     "voucher_not_applicable": N_("This code is not for these tickets, or for more of them."),
     "voucher_invalid": N_("This code is not valid for this event."),
     "voucher_required": N_("This ticket is only sold with a code for it."),
     "too_many_guesses": N_("Too many wrong codes came from your network. Wait a minute."),
-    "question_answered": N_(
+    "question_answered": (
         "Somebody has answered this question. Its type and the options that were chosen cannot"
         " change. Archive it, and create another one."
     ),
-    "too_many_questions": N_("An event has at most 20 questions. Archive one first."),
+    "too_many_questions": "An event has at most 20 questions. Archive one first.",
     "answers_closed": N_("Answers can be changed until the doors open. Ask the organizer."),
     "billing_closed": N_("This can be written until 90 days after the event. Ask the organizer."),
     "email_closed": N_("This can be changed until 90 days after the event. Ask the organizer."),
@@ -150,30 +151,30 @@ _AT_FIELDS = {
     "past": N_("This time has passed. Write a later one."),
     # Of people.
     "email": N_("This is not an email address."),
-    "password": N_("Must have %(min)s to %(max)s characters."),
-    "own_email": N_("Write the email address with which you will sign in."),
-    "other_email": N_("This invitation is for another email address."),
+    "password": "Must have %(min)s to %(max)s characters.",
+    "own_email": "Write the email address with which you will sign in.",
+    "other_email": "This invitation is for another email address.",
     # Of organizers and their events.
-    "slug": N_("Write small letters a to z and digits, and a hyphen between words."),
-    "timezone": N_("There is no time zone of this name. Choose one of the list."),
-    "event_end": N_("The event would end before it begins."),
-    "after_end": N_("This is after the end of the event."),
-    "not_canceled": N_("Only an event that is canceled is refunded."),
-    "chain": N_("Choose the network on which buyers pay the price."),
-    "no_free_price": N_("Only where the buyer may pay more. Check that box, or leave this empty."),
-    "least_free_price": N_("Where the buyer may pay more, this is 0, or at least 0.01."),
-    "below_price": N_("This is below the price."),
+    "slug": "Write small letters a to z and digits, and a hyphen between words.",
+    "timezone": "There is no time zone of this name. Choose one of the list.",
+    "event_end": "The event would end before it begins.",
+    "after_end": "This is after the end of the event.",
+    "not_canceled": "Only an event that is canceled is refunded.",
+    "chain": "Choose the network on which buyers pay the price.",
+    "no_free_price": "Only where the buyer may pay more. Check that box, or leave this empty.",
+    "least_free_price": "Where the buyer may pay more, this is 0, or at least 0.01.",
+    "below_price": "This is below the price.",
     "above_order": N_("This is more than one order can have."),
-    "voucher_code": N_("Write 5 to 40 letters a to z, digits and hyphens."),
-    "voucher_prefix": N_("Write 1 to 20 letters a to z, digits and hyphens."),
-    "voucher_value": N_("Write what fits the choice: an amount, whole percent, or nothing."),
-    "above_usages": N_("This is more than the voucher is good for."),
-    "other_event": N_("Choose ticket types of this event."),
-    "sale_end": N_("The sale would end before it starts."),
-    "color": N_("Write # and six digits or letters a to f, as in #1f4e79."),
-    "guests": N_("These guests have a wrong name or email address: %(places)s."),
-    "too_many_guests": N_("At most %(max)s guests at once."),
-    "reserved": N_("Write another reason. This one is used when an event is canceled."),
+    "voucher_code": "Write 5 to 40 letters a to z, digits and hyphens.",
+    "voucher_prefix": "Write 1 to 20 letters a to z, digits and hyphens.",
+    "voucher_value": "Write what fits the choice: an amount, whole percent, or nothing.",
+    "above_usages": "This is more than the voucher is good for.",
+    "other_event": "Choose ticket types of this event.",
+    "sale_end": "The sale would end before it starts.",
+    "color": "Write # and six digits or letters a to f, as in #1f4e79.",
+    "guests": "These guests have a wrong name or email address: %(places)s.",
+    "too_many_guests": "At most %(max)s guests at once.",
+    "reserved": "Write another reason. This one is used when an event is canceled.",
     "none_chosen": N_("Choose at least one ticket."),
     "seats": N_("One order can have at most %(max)s tickets."),
     "distinct": N_("Each ticket type can be there once."),
@@ -189,11 +190,11 @@ _AT_FIELDS = {
     "answer": N_("This cannot be an answer."),
     "answers": N_("These cannot be answers."),
     "answers_size": N_("All answers together are too long. Write less."),
-    "identifier_taken": N_("Another question of this event has this short name."),
-    "options": N_("Write the options of a choice. Other questions have none."),
-    "same_options": N_("Two options are the same."),
+    "identifier_taken": "Another question of this event has this short name.",
+    "options": "Write the options of a choice. Other questions have none.",
+    "same_options": "Two options are the same.",
     "option_unknown": N_("This option is gone. Open the page again."),
-    "at_door": N_("Only a yes-or-no question or a choice can be shown at the door."),
+    "at_door": "Only a yes-or-no question or a choice can be shown at the door.",
     "ticket_ids": N_("This ticket type is gone. Open the page again."),
     "billing_length": N_("All three together can have %(max)s characters. Write less."),
     # Of wallets and refunds.
@@ -215,47 +216,47 @@ _AT_FIELDS = {
         "This is not a complete transaction hash. Copy it from your wallet again:"
         " 0x and 64 characters."
     ),
-    "xpub": N_(
+    "xpub": (
         "This is not a complete public key. Copy it from your wallet again: it begins with xpub"
         " and has 111 characters."
     ),
-    "xpub_private": N_("This is a private key. Keep it secret. Copy the public key: xpub."),
+    "xpub_private": "This is a private key. Keep it secret. Copy the public key: xpub.",
     "seed_phrase": N_("This is your secret phrase. Move your money to a new wallet."),
     "private_key": N_("This is your private key. Move your money to a new wallet."),
-    "address_is_xpub": N_("This is an extended public key. Write it at “Another way”, below."),
-    "xpub_is_address": N_("This is an address. Write it in the first field."),
+    "address_is_xpub": "This is an extended public key. Write it at “Another way”, below.",
+    "xpub_is_address": "This is an address. Write it in the first field.",
     "address_checksum": N_("A letter or digit of this address is wrong. Copy it again."),
     "reserved_address": N_("This address belongs to the network, not to a wallet."),
     "burn_address": N_("Nobody can spend from this address."),
-    "factory_address": N_("This is the contract that collects your money, not your wallet."),
-    "implementation_address": N_("This is a contract of this service, not your wallet."),
-    "proxy_address": N_("This is a contract that makes other contracts, not your wallet."),
-    "gathering_address": N_("This is where payments are gathered, not a wallet."),
+    "factory_address": "This is the contract that collects your money, not your wallet.",
+    "implementation_address": "This is a contract of this service, not your wallet.",
+    "proxy_address": "This is a contract that makes other contracts, not your wallet.",
+    "gathering_address": "This is where payments are gathered, not a wallet.",
     "networks": N_("Choose at most %(max)s networks."),
-    "chain_id_or_ids": N_("Write either one network, or a list of them."),
+    "chain_id_or_ids": "Write either one network, or a list of them.",
     "distinct_chains": N_("Choose each network once."),
     "chain_not_sold": N_("Your tickets are not sold on this network. Choose another one."),
     "network_of_order": N_("This order cannot be paid on this network."),
-    "chain_ids": N_("Choose the networks on which you control this address."),
-    "chain_unknown": N_("This service does not know these networks: %(ids)s."),
-    "not_deployed": N_("This address is a contract, which does not exist on: %(names)s."),
-    "exchange_only": N_("Only an address of an exchange has a minimum deposit."),
-    "one_wallet": N_("Write the address of your wallet."),
-    "address_only": N_("This does not belong to a public key."),
-    "wrong_password": N_("This is not your password."),
-    "xpub_depth": N_(
+    "chain_ids": "Choose the networks on which you control this address.",
+    "chain_unknown": "This service does not know these networks: %(ids)s.",
+    "not_deployed": "This address is a contract, which does not exist on: %(names)s.",
+    "exchange_only": "Only an address of an exchange has a minimum deposit.",
+    "one_wallet": "Write the address of your wallet.",
+    "address_only": "This does not belong to a public key.",
+    "wrong_password": "This is not your password.",
+    "xpub_depth": (
         "This is not the key of an account. Copy the one of an account, such as m/44'/60'/7'."
     ),
     # Of websites and webhooks.
     "url": N_("This is not the address of a website. It starts with https://"),
-    "http_url": N_("This is not a complete URL. It starts with https://"),
-    "url_ascii": N_("Write the URL without spaces, and other letters than a to z percent-encoded."),
-    "url_credentials": N_("Write the URL without a user name and password."),
-    "url_fragment": N_("Write the URL without # and what follows it."),
-    "url_port": N_("Write a URL that starts with https:// and has port 443 or 8443."),
-    "url_not_public": N_("This address is not on the public internet."),
-    "url_host": N_("This URL has no valid host name."),
-    "selection": N_("Choose everything, or some of the others."),
+    "http_url": "This is not a complete URL. It starts with https://",
+    "url_ascii": "Write the URL without spaces, and other letters than a to z percent-encoded.",
+    "url_credentials": "Write the URL without a user name and password.",
+    "url_fragment": "Write the URL without # and what follows it.",
+    "url_port": "Write a URL that starts with https:// and has port 443 or 8443.",
+    "url_not_public": "This address is not on the public internet.",
+    "url_host": "This URL has no valid host name.",
+    "selection": "Choose everything, or some of the others.",
     "since_or_ids": N_("Please write a date and a time."),
 }
 

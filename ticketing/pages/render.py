@@ -1,35 +1,40 @@
 """The templates of pages: their language, and how they show amounts, times and people's text."""
 
 from collections.abc import Iterable
-from gettext import NullTranslations
 from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
-from flask import Flask, g, render_template
+from flask import Flask, g, render_template, request
 from jinja2 import StrictUndefined
 from markupsafe import Markup
 
-from ticketing import formats, markdown, places
+from ticketing import formats, locales, markdown, places
 from ticketing.constants import CURRENCY
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages import assets
 from ticketing.pages.reasons import reason
 from ticketing.web import origin
 
+_CONSOLE = "console"
+"""The folder of templates that are English only."""
 
-def register(app: Flask, translations: NullTranslations) -> None:
-    """Set up the templates, in the language of some translations."""
+
+def register(app: Flask) -> None:
+    """Set up the templates."""
     environment = app.jinja_env
     environment.undefined = StrictUndefined
     environment.trim_blocks = environment.lstrip_blocks = True
     environment.add_extension("jinja2.ext.i18n")
     environment.policies["ext.i18n.trimmed"] = True
     # The extension adds this method.
-    environment.install_gettext_translations(translations, newstyle=True)  # type: ignore[attr-defined]
+    environment.install_gettext_callables(  # type: ignore[attr-defined]
+        locales.gettext, locales.ngettext, newstyle=True
+    )
     environment.filters.update(
         amount=lambda micro_units, currency=CURRENCY: formats.amount(micro_units, currency),
         number=formats.number,
+        typed_number=formats.typed_number,
         moment=formats.moment,
         end=formats.end,
         brief=formats.brief,
@@ -60,8 +65,24 @@ def page(name: str, *, folder: str = "pages", **values: Any) -> str:
 
 
 def template(name: str, *, folder: str = "pages", **values: Any) -> str:
-    """Render a template in a folder of templates."""
-    return render_template(f"{folder}/{name}", **values)
+    """Render a template in a folder of templates, in the language of its reader."""
+    chosen = None if folder == _CONSOLE else locales.chosen(request.environ["QUERY_STRING"])
+    of_order = values["intent"].locale if values.get("intent") else None
+    preferred = [values[each].locale for each in ("event", "tenant") if values.get(each)]
+    is_english = folder == _CONSOLE
+    locale = locales.DEFAULT if is_english else locales.first(chosen, of_order, *preferred)
+    known = {"locale": locale, "locales": locales.offered(), "lang": _query(chosen or of_order)}
+    with locales.speaking(locale):
+        return render_template(f"{folder}/{name}", **known, **values)
+
+
+def chosen_query() -> str:
+    """Return the query with which links to other public pages keep the chosen language."""
+    return _query(locales.chosen(request.environ["QUERY_STRING"]))
+
+
+def _query(chosen: str | None) -> str:
+    return "" if chosen is None else f"?{locales.PARAMETER}={chosen}"
 
 
 def _csrf_token() -> str:

@@ -1,7 +1,6 @@
 """All pages in one list, and what they need of the application."""
 
 import re
-from gettext import NullTranslations
 
 from flask import Flask
 from werkzeug.routing import BaseConverter
@@ -115,7 +114,7 @@ class TenantConverter(BaseConverter):
 def register(app: Flask) -> None:
     """Register the pages, in English."""
     app.url_map.converters.update(slug=SlugConverter, tenant=TenantConverter)
-    render.register(app, NullTranslations())
+    render.register(app)
     app.jinja_env.globals.update(file_of=pictures.file_of, logo_of=pictures.logo_of)
     for blueprint in SURFACES:
         app.register_blueprint(blueprint)

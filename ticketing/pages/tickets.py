@@ -114,6 +114,7 @@ def _page(
         "ticket.html",
         tenant=admission.tenant,
         admission=admission,
+        intent=admission.intent,
         event=admission.event,
         path=links.ticket(admission.code),
         qr=text and qr.svg(text),

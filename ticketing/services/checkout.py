@@ -85,6 +85,7 @@ class Order:
     credential: then no order limits apply. `channel` is None for a person's order. `form`: digests
     of the hidden key of the form that was sent, one for each SECRET_KEY, the current one first.
     What the same form ordered before, and is not paid, is replaced.
+    `locale`: the language of its pages and mails. None: the event's.
     `answers` are those of the event's questions, by id or identifier.
     """
 
@@ -96,6 +97,7 @@ class Order:
     client: Sequence[str] = ()
     buyer_email: str | None = None
     buyer_name: str | None = None
+    locale: str | None = None
     channel: Channel | None = None
     form: Sequence[str] = ()
     answers: Mapping[str, object] = field(default_factory=dict)
@@ -380,6 +382,7 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
         "held_by_site": order.client[1] if len(order.client) > 1 else None,
         "buyer_email": order.buyer_email,
         "buyer_name": order.buyer_name,
+        "locale": order.locale,
         "created_at": clock.now(),
         "hold_until": deadline,
         "expires_at": deadline,

@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl
 
 from flask import Response, current_app, request
 
+from ticketing import locales
 from ticketing.limits import CallClass
 from ticketing.services import catalog_version
 from ticketing.services.catalog_version import Version, Versioned
@@ -89,7 +90,7 @@ def cached(
 
 
 def page(version: Version, body: str, headers: Headers, tenant: str) -> Response:
-    """Cache a page, and return it. It must not depend on the query of its URL."""
+    """Cache a page, and return it. Of its URL's query, it may depend on the language only."""
     headers = [("Content-Type", "text/html; charset=utf-8"), *headers]
     host = request.environ.get("HTTP_HOST", "")
     return _keep_and_respond(version, body.encode(), headers, tenant, host=host)
@@ -167,8 +168,8 @@ def _with_form_key(body: bytes) -> bytes:
 
 
 def _url(environ: dict[str, Any]) -> Url:
-    path = environ["PATH_INFO"]
-    return path, environ["QUERY_STRING"] if path.startswith(_API_PREFIX) else ""
+    path, query = environ["PATH_INFO"], environ["QUERY_STRING"]
+    return path, query if path.startswith(_API_PREFIX) else locales.chosen(query) or ""
 
 
 class ResponseCache:

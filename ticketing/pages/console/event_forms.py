@@ -13,8 +13,9 @@ from schemas.events import (
     EventStatusSchema,
     timezones,
 )
-from ticketing import formats
+from ticketing import formats, locales
 from ticketing.constants import Publication, Role
+from ticketing.locales import N_
 from ticketing.models.events import Event
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import paths
@@ -41,6 +42,7 @@ _TEXTS = (
     "timezone",
     "online_join_url",
     "visibility",
+    "locale",
 )
 
 _PREVIEW = "preview"
@@ -172,6 +174,7 @@ def _form_page(form: Form, **values: Any) -> str:
         form=form,
         types=list(EVENT_TYPES.items()),
         visibilities=list(VISIBILITIES.items()),
+        languages=[("", N_("As in the settings")), *locales.LOCALES.items()],
         zones=sorted(name for name in timezones() if "/" in name and not name.startswith("Etc/")),
         **values,
     )

@@ -5,6 +5,7 @@ from functools import partial
 from werkzeug import Response
 
 from schemas.tenants import TenantChangeSchema, TenantSchema
+from ticketing import locales
 from ticketing.constants import Role
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console.blueprint import ConsoleBlueprint
@@ -47,5 +48,9 @@ def change_settings() -> Response:
 def settings_page(form: Form) -> str:
     """Render the page of settings, with what a form of it was refused for."""
     forgiven = figures.forgiven(caller().tenant_id)
-    settings = {"early_most": config().early_most, "forgiven": forgiven}
+    settings = {
+        "early_most": config().early_most,
+        "forgiven": forgiven,
+        "languages": list(locales.LOCALES.items()),
+    }
     return page("settings.html", "settings", form=form, **settings)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from ticketing import accents
+from ticketing import accents, locales
 from ticketing.config import Config
 from ticketing.constants import WalletKind
 from ticketing.models.members import Member
@@ -33,6 +33,9 @@ _TO_THE_ORGANIZER = frozenset(
 """Mails to administrators. Answers to them would go to the organizer itself."""
 
 
+_ENGLISH = _TO_THE_ORGANIZER | {MailKind.MEMBER_INVITED}
+"""Mails to people who work for the organizer. Their console is English, too."""
+
 _INK = "#17181b"
 """The accent of an organizer without a color."""
 
@@ -42,7 +45,7 @@ def of(mail: Mail, config: Config) -> Facts | None:
 
     `calendar_of` is the event, if the mail brings a calendar file. `contact` is the address for
     questions as the organizer wrote it, `reply_to` the same in the form that SMTP accepts. The HTML
-    shows the QR codes of `tickets`.
+    shows the QR codes of `tickets`. `locale` is the language of its words.
     """
     found = _READERS[MailKind(mail.kind)](mail, config)
     if found is None:
@@ -55,9 +58,18 @@ def of(mail: Mail, config: Config) -> Facts | None:
         "calendar_of": None,
         "tickets": [],
         "legal_address": [plain(each, TITLE) for each in lines],
+        "locale": _locale(mail, found),
         "colors": accents.of(tenant.accent_color or _INK),
     }
     return {**common, **_contact(mail), **found}
+
+
+def _locale(mail: Mail, found: Facts) -> str:
+    """Return the language of a mail: of the order, else of the event, else of the organizer."""
+    if mail.kind in _ENGLISH:
+        return locales.DEFAULT
+    of_event = found.get("event", {}).get("locale")
+    return locales.first(found.get("spoken"), of_event, mail.tenant.locale)
 
 
 def _contact(mail: Mail) -> Facts:

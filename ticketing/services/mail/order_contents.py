@@ -144,6 +144,7 @@ def ticket(mail: Mail, config: Config) -> Facts | None:
     admission_views.for_holder(admission, config.keyring, shows_code=True)
     return {
         "event": values.event(admission.event, config),
+        "spoken": _spoken(admission),
         "calendar_of": admission.event,
         "calendar_url": values.calendar_url(admission.event, config),
         "tickets": [values.ticket(admission, admission.ticket_type, config, says_name=False)],
@@ -163,6 +164,7 @@ def transfer_offered(mail: Mail, config: Config) -> Facts | None:
         return None
     return {
         "event": values.event(admission.event, config),
+        "spoken": _spoken(admission),
         "ticket_type": plain(admission.ticket_type.name, TITLE),
         "offer_url": offer.url,
         "until": offer.expires_at,
@@ -218,7 +220,12 @@ def event_canceled(mail: Mail, config: Config) -> Facts | None:
         return None
     if intent is not None:
         return {**_order(intent, config), "refunds": _refunds_of(intent, config)}
-    return {"event": values.event(subject.event, config), "refunds": [], "order_url": None}
+    return {
+        "event": values.event(subject.event, config),
+        "spoken": _spoken(subject),
+        "refunds": [],
+        "order_url": None,
+    }
 
 
 def _refunds_of(intent: PaymentIntent, config: Config) -> list[Facts]:
@@ -253,6 +260,7 @@ def event_moved(mail: Mail, config: Config) -> Facts | None:
         return {**_order(intent, config), "calendar_of": intent.event}
     return {
         "event": values.event(subject.event, config),
+        "spoken": _spoken(subject),
         "calendar_of": subject.event,
         "order_url": None,
     }
@@ -272,7 +280,11 @@ def answers_missing(mail: Mail, config: Config) -> Facts | None:
     valid = [each for each in found if each.status == AdmissionStatus.VALID]
     if event.status != Publication.PUBLISHED or not answers.incomplete(event, valid):
         return None
-    return {"event": values.event(event, config), "answer_url": url}
+    return {
+        "event": values.event(event, config),
+        "spoken": _spoken(intent or admission),
+        "answer_url": url,
+    }
 
 
 def _order(intent: PaymentIntent, config: Config) -> Facts:
@@ -286,7 +298,14 @@ def _order(intent: PaymentIntent, config: Config) -> Facts:
         "name": name and plain(name, NAME),
         "event": values.event(intent.event, config),
         "order_url": values.order_link(intent, config),
+        "spoken": intent.locale,
     }
+
+
+def _spoken(of: PaymentIntent | Admission | None) -> str | None:
+    """Return the language of an order. A ticket's is that of its order. None: the event's."""
+    order = of.intent if isinstance(of, Admission) else of
+    return None if order is None else order.locale
 
 
 def _intent(mail: Mail) -> PaymentIntent | None:

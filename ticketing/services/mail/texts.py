@@ -6,13 +6,12 @@ from email import policy
 from email.headerregistry import Address
 from email.message import EmailMessage, MIMEPart
 from email.utils import format_datetime
-from gettext import NullTranslations
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from ticketing import clock, formats
+from ticketing import clock, formats, locales
 from ticketing.config import Config, Smtp
 from ticketing.models.notifications import Mail
 from ticketing.services.catalog import calendars, public_listing
@@ -25,8 +24,8 @@ TEMPLATES = Path(__file__).parents[2] / "templates" / "mail"
 _MOST_SUBJECT = 160
 
 
-def environment(translations: NullTranslations) -> Environment:
-    """Return the templates in the language of some translations."""
+def environment() -> Environment:
+    """Return the templates."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=select_autoescape(["html"]),
@@ -49,11 +48,13 @@ def environment(translations: NullTranslations) -> Environment:
         day_of_month=formats.day_of_month,
     )
     # The extension adds this method.
-    made.install_gettext_translations(translations, newstyle=True)  # type: ignore[attr-defined]
+    made.install_gettext_callables(  # type: ignore[attr-defined]
+        locales.gettext, locales.ngettext, newstyle=True
+    )
     return made
 
 
-_english = environment(NullTranslations())
+_templates = environment()
 
 
 def write(mail: Mail, recipient: str, smtp: Smtp, config: Config) -> bytes | None:
@@ -65,8 +66,14 @@ def write(mail: Mail, recipient: str, smtp: Smtp, config: Config) -> bytes | Non
     if facts is None:
         return None
     facts["public_url"] = config.public_url
+    with locales.speaking(facts["locale"]):
+        return _written(mail, facts, recipient, smtp, config)
+
+
+def _written(mail: Mail, facts: Facts, recipient: str, smtp: Smtp, config: Config) -> bytes:
     # The first line is the subject. Then there is an empty line.
-    subject, _, text = _english.get_template(f"{mail.kind}.txt").render(facts).partition("\n\n")
+    text_template = _templates.get_template(f"{mail.kind}.txt")
+    subject, _, text = text_template.render(facts).partition("\n\n")
     message = EmailMessage(policy.SMTP)
     message["Message-ID"] = f"<{mail.id}@{host_of(config)}>"
     message["Date"] = format_datetime(clock.now())
@@ -81,7 +88,7 @@ def write(mail: Mail, recipient: str, smtp: Smtp, config: Config) -> bytes | Non
     inline = _with_pictures(mail, facts)
     names = {each.name: f"{each.name}.{mail.id}@{host_of(config)}" for each in inline}
     html = MIMEPart(policy.SMTP)
-    page = _english.get_template(f"{mail.kind}.html").render(facts, subject=subject, cid=names)
+    page = _templates.get_template(f"{mail.kind}.html").render(facts, subject=subject, cid=names)
     html.set_content(page, subtype="html", cte="quoted-printable")
     for each in inline:
         html.add_related(

@@ -71,6 +71,7 @@ def event(of: Event, config: Config) -> Facts:
         "end_at": of.end_at,
         "doors_open_at": of.doors_open_at,
         "timezone": of.timezone,
+        "locale": of.locale,
         "place": place,
         "map_url": place and places.map_url(place),
         "is_online": of.type != EventType.IN_PERSON,

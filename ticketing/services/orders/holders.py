@@ -32,8 +32,9 @@ OF_ORDER = (
     PaymentIntent.early_confirmations,
     PaymentIntent.early,
     PaymentIntent.confirmed_at,
+    PaymentIntent.locale,
 )
-"""What is read of the order with an admission: whether its payment is final, or when."""
+"""What is read of the order with an admission: whether its payment is final, or when; language."""
 
 
 def _with_the_rest(where: Any) -> ModelSelect[Admission]:
