@@ -3,7 +3,9 @@
 import re
 
 import pytest
+from jinja2 import Environment
 
+from tests.support.translations import not_marked
 from tools import translations
 
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s|%%|%.?")
@@ -49,3 +51,21 @@ def test_translations_have_the_placeholders_of_their_message(locale):
             if each.id and not least <= {*_PLACEHOLDER.findall(text)} <= most:
                 wrong.append(text)
     assert wrong == []
+
+
+ATTRIBUTES = {"ui.html", "questions.html"}
+"""Templates whose variables have parts of tags."""
+
+NOT_WORDS = {"USDC", "wide", "paper", "quiet", "good", "warn", "note", "bad"}
+"""The unit, and the classes of elements that a block or a variable names."""
+
+
+@pytest.mark.parametrize("folder", ["mail", "pages"])
+def test_templates_have_no_words_outside_messages(folder):
+    environment = Environment(trim_blocks=True, lstrip_blocks=True)
+    found = {}
+    for path in sorted((translations.SERVICE / "templates" / folder).rglob("*.*")):
+        words = set(not_marked(path.read_text(), environment)) - NOT_WORDS
+        if words and path.name not in ATTRIBUTES:
+            found[path.name] = words
+    assert found == {}

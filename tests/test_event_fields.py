@@ -181,7 +181,7 @@ SURFACES = {
     "the public page": Surface(
         public_page,
         datetime.isoformat,
-        exceptions={**INTERNAL, **RULES, **SPOKEN},
+        exceptions={**INTERNAL, **RULES},
         words={"type": "Also online. The ticket has the link."},
     ),
     "JSON-LD": Surface(

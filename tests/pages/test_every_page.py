@@ -5,6 +5,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.support.browser import axe, visits
+from ticketing.locales import LOCALES
 from tools.headless import DESKTOP, PHONE, open_forms
 from tools.screenshots import SHOTS, open_shop
 from tools.screenshots_console import session_of
@@ -101,6 +102,44 @@ def test_it_is_accessible_and_loads_nothing_from_elsewhere(shot, followed, chrom
             if "#" not in link:
                 assert page.request.get(link, max_retries=3).ok, link
         followed |= links
+
+
+IN_ALL_LANGUAGES = (
+    "tenant",
+    "event",
+    "lost-links",
+    "order-pay",
+    "order-pay-exchange",
+    "order-underpaid",
+    "order-confirmed",
+    "order-overpaid",
+    "order-somebody-else",
+    "payment-link",
+    "receipt",
+    "ticket",
+    "ticket-offered",
+    "transfer",
+)
+"""Pages with the most words. A shot is opened once, and read in each language."""
+
+
+@pytest.fixture(scope="module")
+def opened(shop):
+    return [each.open(shop) for each in SHOTS if each.name in IN_ALL_LANGUAGES]
+
+
+@pytest.mark.parametrize("locale", list(LOCALES)[1:])
+def test_each_language_fits_on_a_phone(locale, opened, shop, chromium):
+    with visits(chromium) as visit:
+        page = visit(shop.stack.url, **PHONE)
+        for url in opened:
+            page.set_viewport_size(PHONE["viewport"])
+            page.goto(f"{url}{'&' if '?' in url else '?'}lang={locale}")
+            assert page.locator("html").get_attribute("lang") == locale
+            open_forms(page)
+            _fits(page)
+            page.set_viewport_size(NARROW)
+            _fits(page)
 
 
 def _fits(page):
