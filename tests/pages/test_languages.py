@@ -152,3 +152,22 @@ def test_dates_and_amounts_are_those_of_the_language():
             shown = formats.day(at, zone), formats.brief(at, zone), formats.number(25_000_000)
         assert shown == words
     assert formats.number(25_000_000) == "25.00" == formats.typed_number(25_000_000)
+
+
+def test_the_scanner_speaks_the_language_that_was_chosen_on_its_device(api):
+    assert language_of_scanner(api) == ("en", "en")
+    chosen = api.get("/door/?lang=de")
+    assert "Dieses Gerät koppeln" in chosen.text
+    assert "Path=/door/" in chosen.headers["Set-Cookie"]
+    assert language_of_scanner(api) == ("de", "de")
+    assert api.get("/door/manifest.webmanifest").json["name"] == "Ticketscanner"
+    api.client.set_cookie("door_language", "xx", path="/door/")
+    assert language_of_scanner(api) == ("en", "en")
+
+
+def language_of_scanner(api):
+    """Return the language of the page, and that of what a service worker would keep."""
+    page = api.get("/door/").text
+    version = re.search(r'data-version="(\w+-(\w+))"', page)
+    assert f'"version": "{version[1]}"' in api.get("/door/sw.js").text
+    return re.search(r'<html lang="(\w+)"', page)[1], version[2]

@@ -21,16 +21,22 @@ service worker, `updates.js` starts new code.
 import json
 from pathlib import Path
 
-from flask import Response, redirect, send_from_directory
+from flask import Response, redirect, request, send_from_directory
 from werkzeug import Response as AnyResponse
 
+from ticketing import locales
 from ticketing.errors import NotFound
 from ticketing.limits import CallClass
 from ticketing.pages import assets, render
 from ticketing.pages.blueprint import CONTENT_SECURITY_POLICY, PageBlueprint
 from ticketing.pages.guards import Visitor
+from ticketing.web import origin
 
 PATH = "/door/"
+LANGUAGE = "door_language"
+"""The cookie with the language of a device's scanner."""
+
+_A_YEAR = 365 * 24 * 3600
 FOLDER = Path(__file__).parents[1] / "static" / "door"
 WORKER = "sw.js"
 
@@ -70,21 +76,48 @@ def redirect_to_door() -> AnyResponse:
 
 @blp.get(PATH)
 def show_door() -> Response:
-    """Show the scanner. It is the same page for all devices."""
-    return _checked(render.page("door/page.html", file=url), "text/html")
+    """Show the scanner, in the language that was chosen on this device. English at first."""
+    locale = _locale()
+    page = render.page("door/page.html", spoken=locale, file=url, version=_version(locale))
+    response = _checked(page, "text/html")
+    if locales.chosen(request.environ["QUERY_STRING"]) is not None:
+        response.set_cookie(
+            LANGUAGE,
+            locale,
+            max_age=_A_YEAR,
+            path=PATH,
+            secure=origin.is_https(),
+            httponly=True,
+            samesite="Lax",
+        )
+    return response
+
+
+def _locale() -> str:
+    chosen = locales.chosen(request.environ["QUERY_STRING"])
+    return locales.first(chosen, request.cookies.get(LANGUAGE))
+
+
+def _version(locale: str) -> str:
+    """Return what changes with the code, and with the words of a language."""
+    return f"{VERSION}-{locale}"
 
 
 @blp.get(f"{PATH}manifest.webmanifest")
 def show_manifest() -> Response:
     """Return what browsers need to install the page."""
-    text = render.page("door/manifest.webmanifest", path=PATH, file=url)
+    text = render.page("door/manifest.webmanifest", spoken=_locale(), path=PATH, file=url)
     return _checked(text, "application/manifest+json")
 
 
 @blp.get(f"{PATH}{WORKER}")
 def show_worker() -> Response:
     """Return the service worker. It changes with each version, so that browsers install it."""
-    known = {"version": VERSION, "page": PATH, "files": [url(name) for name in sorted(_NAMES)]}
+    known = {
+        "version": _version(_locale()),
+        "page": PATH,
+        "files": [url(name) for name in sorted(_NAMES)],
+    }
     text = f"const DOOR = {json.dumps(known)};\n{(FOLDER / WORKER).read_text()}"
     response = _checked(text, "text/javascript")
     response.headers["Content-Security-Policy"] = WORKER_POLICY

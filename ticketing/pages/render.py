@@ -59,15 +59,18 @@ def register(app: Flask) -> None:
     environment.globals.update(asset=assets.url, accent=assets.accent_url, csrf_token=_csrf_token)
 
 
-def page(name: str, *, folder: str = "pages", **values: Any) -> str:
+def page(name: str, *, folder: str = "pages", spoken: str | None = None, **values: Any) -> str:
     """Render the template of a page, which can make links to other pages."""
-    return template(name, folder=folder, origin=origin.origin(), **values)
+    return template(name, folder=folder, spoken=spoken, origin=origin.origin(), **values)
 
 
-def template(name: str, *, folder: str = "pages", **values: Any) -> str:
-    """Render a template in a folder of templates, in the language of its reader."""
+def template(name: str, *, folder: str = "pages", spoken: str | None = None, **values: Any) -> str:
+    """Render a template in a folder of templates, in the language of its reader.
+
+    That is the one of the query, else `spoken`, else that of the order, the event, the organizer.
+    """
     chosen = None if folder == _CONSOLE else locales.chosen(request.environ["QUERY_STRING"])
-    of_order = values["intent"].locale if values.get("intent") else None
+    of_order = spoken or (values["intent"].locale if values.get("intent") else None)
     preferred = [values[each].locale for each in ("event", "tenant") if values.get(each)]
     is_english = folder == _CONSOLE
     locale = locales.DEFAULT if is_english else locales.first(chosen, of_order, *preferred)

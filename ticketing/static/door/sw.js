@@ -8,7 +8,8 @@ addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 addEventListener("fetch", (event) => {
   const url = new URL(event.request.url);
   if (url.origin !== location.origin || event.request.method !== "GET") return;
-  if (event.request.mode === "navigate" && url.pathname === DOOR.page) {
+  // A query chooses another language, which only the server has.
+  if (event.request.mode === "navigate" && url.pathname === DOOR.page && !url.search) {
     event.respondWith(page(event.request));
   } else if (/^\/door\/[0-9a-f]+\//.test(url.pathname)) {
     event.respondWith(file(event.request));
