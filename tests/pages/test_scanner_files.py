@@ -36,7 +36,7 @@ def test_the_service_worker_has_a_policy_of_its_own_and_names_every_file(api):
     assert worker.headers["Content-Security-Policy"] == "default-src 'none'; connect-src 'self'"
     assert worker.headers["Cache-Control"] == "no-cache"
     listed = set(re.findall(rf'"(/door/{door.VERSION}/[^"]+)"', worker.text))
-    assert f'"version": "{door.VERSION}"' in worker.text
+    assert f'"version": "{door.VERSION}-en"' in worker.text
     assert {door.url("app.js"), door.url("door.css"), door.url("jsqr/jsQR.js")} <= listed
     for path in listed:
         with api.get(path) as answer:
@@ -45,7 +45,8 @@ def test_the_service_worker_has_a_policy_of_its_own_and_names_every_file(api):
             if path.endswith(".js"):
                 for other in re.findall(r'from "\./([^"]+)"', answer.text):
                     assert door.url(other) in listed, other
-    for path in re.findall(r'(?:src|href)="([^"]+)"', api.get("/door/").text):
+    page = api.get("/door/").text
+    for path in re.findall(r'(?:src|href)="(/door/[^"?]+)"', page):
         assert path in listed | {"/door/manifest.webmanifest"}, path
 
 
