@@ -12,6 +12,7 @@ from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema
 from schemas.wallets import WalletSetSchema
 from ticketing.constants import (
     MAX_CODE_TYPED,
+    MAX_PAGE,
     MAX_PER_ORDER,
     MAX_SAFE_INTEGER,
     MAX_TICKET_CHAINS,
@@ -61,6 +62,14 @@ class TicketTypeForm(_AlsoOn, TicketTypeCreateSchema):
 
 class TicketTypeChangeForm(_AlsoOn, TicketTypeChangeSchema):
     """The fields of a ticket type to change, as the console's form has them."""
+
+
+class PublishForm(BaseSchema):
+    """The ticket types that are published together with their event."""
+
+    ticket_id = Items(
+        Text(validate=Length(1, 80)), load_default=list, validate=Length(0, MAX_PAGE, "items")
+    )
 
 
 class HolderForm(PersonSchema):

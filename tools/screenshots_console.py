@@ -64,7 +64,7 @@ def _with_sales(shop: Shop) -> str:
     return "/console"
 
 
-def _draft(shop: Shop) -> str:
+def _draft(shop: Shop, page: str = "") -> str:
     """Create an event that nobody can buy yet."""
     start = datetime.now(UTC) + timedelta(days=90)
     body = {
@@ -73,7 +73,7 @@ def _draft(shop: Shop) -> str:
         "start_at": start.isoformat(),
         "timezone": "Europe/Berlin",
     }
-    return f"/console/events/{shop.change('POST', '/events', body)['id']}"
+    return f"/console/events/{shop.change('POST', '/events', body)['id']}{page}"
 
 
 FIRST_STEPS = _shot("first-steps", lambda shop: "/console")
@@ -87,6 +87,8 @@ CONSOLE_SHOTS = (
     _shot("event-new", lambda shop: "/console/events/new"),
     _shot("event", _event),
     _shot("event-draft", _draft),
+    _shot("event-publish", partial(_draft, page="/publish")),
+    _shot("event-preview", partial(_draft, page="/preview")),
     _shot("event-edit", partial(_event, page="/edit")),
     _shot("event-cancel", partial(_event, page="/cancel")),
     _shot("ticket-type", _ticket_type),

@@ -42,7 +42,8 @@ def test_pages_of_events_have_no_text_that_cannot_be_translated(acme, console):
     acme.buyer(free)
     for event_id in (online["id"], event["id"]):
         here = f"/console/events/{event_id}"
-        for page in _pages(console, here, f"{here}/edit", f"{here}/cancel", f"{here}/tickets/new"):
+        forms = ("edit", "cancel", "tickets/new", "publish", "preview")
+        for page in _pages(console, here, *(f"{here}/{each}" for each in forms)):
             assert not_translated(page) == []
     wrong = console.send("/console/events/new", {"start_at": "x", "timezone": "x", "capacity": "x"})
     back = console.send(f"/console/events/{event['id']}/status", {"status": "draft"})

@@ -96,7 +96,7 @@ def test_contradicting_times_are_shown_at_their_field(acme, writer):
 def test_a_draft_says_what_is_missing_with_links(acme, writer):
     path = _new(writer)
     page = writer.get(path).text
-    assert f'href="{path}#status"' in page
+    assert f'href="{path}/publish"' in page
     assert f'href="{path}/tickets/new"' in page
     assert writer.get(f"{path}/tickets/new").status_code == 200
 
@@ -189,8 +189,8 @@ def test_a_reader_changes_nothing_and_is_offered_nothing(acme, reader):
     assert "/console/events/new" not in reader.get("/console/events").text
     page = reader.get(path).text
     assert f"{path}/edit" not in page and f"{path}/cancel" not in page
-    assert f"{path}#status" not in page
-    for closed in ("/console/events/new", f"{path}/edit", f"{path}/cancel"):
+    assert f"{path}/publish" not in page and f"{path}/preview" not in page
+    for closed in ("/console/events/new", f"{path}/edit", f"{path}/cancel", f"{path}/publish"):
         assert reader.get(closed).status_code == 403
         assert reader.send(closed, FORM).status_code == 403
     assert reader.send(f"{path}/status", {"status": "published"}).status_code == 403
@@ -227,3 +227,60 @@ def test_the_description_can_be_seen_before_it_is_saved(acme, writer):
     assert writer.get(f"/console/events/{event['id']}").status_code == 200
     read = acme.api("read").get(f"{acme.path}/events/{event['id']}").json
     assert (read["title"], read["description"]) == (event["title"], "Old")
+
+
+def test_one_button_publishes_an_event_with_its_ticket_types(acme, writer):
+    event = acme.event(status="draft")
+    sold, later = (acme.ticket(event, name=name, status="draft") for name in ("Seat", "Stand"))
+    path = f"/console/events/{event['id']}"
+    asked = writer.get(f"{path}/publish").text
+    assert asked.count('name="ticket_id"') == 2 and "Nobody could buy yet" not in asked
+    assert _read(acme, path)["status"] == "draft"
+    answer = writer.send(f"{path}/publish", {"ticket_id": sold["id"]})
+    assert answer.headers["Location"] == f"{path}#changed"
+    types = acme.api().get(f"{acme.path}/events/{event['id']}/tickets").json["data"]
+    assert {each["name"]: each["status"] for each in types} == {
+        "Seat": "published",
+        "Stand": "draft",
+    }
+    assert _read(acme, path)["obstacles"] == []
+    entry = acme.api().get(f"{acme.path}/audit-log").json["data"][0]
+    assert entry["action"] == "events_set_event_status"
+    assert entry["after"] == {"status": "published", "ticket_ids": [sold["id"]]}
+    again = writer.send(f"{path}/publish", {"ticket_id": [sold["id"], later["id"]]})
+    assert again.status_code == 303
+
+
+def test_publishing_is_all_or_nothing(acme, writer):
+    event = acme.event(status="draft")
+    draft, ended = (acme.ticket(event, name=name, status="draft") for name in ("A", "B"))
+    tickets = f"{acme.path}/events/{event['id']}/tickets"
+    acme.api().post(f"{tickets}/{ended['id']}/status", {"status": "canceled"})
+    path = f"/console/events/{event['id']}"
+    refused = writer.send(f"{path}/publish", {"ticket_id": [draft["id"], ended["id"]]})
+    assert refused.status_code == 409
+    assert _read(acme, path)["status"] == "draft"
+    assert acme.api().get(f"{tickets}/{draft['id']}").json["status"] == "draft"
+
+
+def test_the_page_that_publishes_says_what_is_missing(acme, writer):
+    event = acme.event(status="draft", type="online")
+    page = writer.get(f"/console/events/{event['id']}/publish").text
+    assert "There is no ticket type to buy." in page
+    assert "People who join online have no link for that." in page
+    assert "The event is a draft" not in page
+
+
+def test_a_draft_is_seen_as_buyers_will_see_it(acme, writer, reader):
+    event = acme.event(status="draft", title="Secret Night")
+    acme.ticket(event, name="Seat", status="draft")
+    hidden = {"name": "Backstage", "require_voucher": True, "hide_without_voucher": True}
+    acme.ticket(event, status="draft", **hidden)
+    path = f"/console/events/{event['id']}/preview"
+    page = writer.get(path).text
+    assert "This is a preview." in page and "Secret Night" in page and "Seat" in page
+    assert "Backstage" not in page and "application/ld+json" not in page
+    assert re.search(r'<button class="primary" id="order" disabled', page)
+    assert reader.get(path).status_code == 403
+    assert acme.app.test_client().get(f"/acme/{event['slug']}").status_code == 404
+    assert _read(acme, path.removesuffix("/preview"))["status"] == "draft"

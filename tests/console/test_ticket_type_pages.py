@@ -117,7 +117,7 @@ def test_each_obstacle_is_a_sentence_with_a_link_that_removes_it(acme, writer, e
     page = writer.get(path).text
     for link in (
         f"{path}#status",
-        f"/console/events/{event['id']}#status",
+        f"/console/events/{event['id']}/publish",
         f"{path}/edit#sales_start_at",
         f"{path}/edit",
     ):

@@ -10,7 +10,7 @@ from werkzeug import Response as AnyResponse
 
 from schemas.forms import OrderForm
 from ticketing import links, locales
-from ticketing.constants import MAX_CODE_TYPED, MAX_PAGE, Ask, Availability
+from ticketing.constants import MAX_CODE_TYPED, MAX_PAGE
 from ticketing.errors import (
     NotFound,
     SoldOut,
@@ -22,18 +22,16 @@ from ticketing.errors import (
 from ticketing.limits import CallClass
 from ticketing.locales import N_
 from ticketing.models.events import Event
-from ticketing.models.questions import Question
 from ticketing.models.tenants import Tenant
-from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
-from ticketing.pages import answers, cart, event_networks, forms, json_ld, render
+from ticketing.pages import answers, cart, forms, json_ld, render
 from ticketing.pages.blueprint import HEADERS, NOT_SEARCHED, PageBlueprint
+from ticketing.pages.event_pages import is_before, render_event
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
 from ticketing.pages.reasons import Sentence, reason
-from ticketing.services import checkout, images
+from ticketing.services import checkout
 from ticketing.services.catalog import public_listing
-from ticketing.services.catalog import vouchers as all_vouchers
 from ticketing.services.catalog.public_listing import Listing
 from ticketing.services.checkout import Order
 from ticketing.services.orders import vouchers
@@ -65,7 +63,7 @@ def show_event(tenant: str, event: str) -> Response:
         found = public_listing.get_listing(tenant_of_path(), event, _all(), config())
     except NotFound:
         return _canceled(tenant_of_path(), event)
-    page = _page(tenant_of_path(), found.value, Form(key=response_cache.FORM_KEY))
+    page = render_event(tenant_of_path(), found.value, Form(key=response_cache.FORM_KEY))
     return response_cache.page(found.version, page, _headers(found.value.event), tenant)
 
 
@@ -145,11 +143,7 @@ def _answers(event: str, type_ids: Sequence[str]) -> dict[str, Any]:
     if not answers.were_sent():
         return {}
     asked = public_listing.get_event(tenant_of_path(), event, config()).value.questions
-    return answers.read([each for each in asked if _is_before(each) and each.is_for(type_ids)])
-
-
-def _is_before(question: Question) -> bool:
-    return bool(question.ask == Ask.ORDER)
+    return answers.read([each for each in asked if is_before(each) and each.is_for(type_ids)])
 
 
 def _canceled(tenant: Tenant, slug: str) -> Response:
@@ -171,10 +165,10 @@ def _with_code(tenant: Tenant, event: str, code: str) -> Response:
             voucher = vouchers.find(tenant.id, event, code)
     except (VoucherInvalid, TooManyGuesses) as error:
         form = Form(values=values, errors=_of_code(error))
-        response = forms.shown_again(_page(tenant, _listing(tenant, event), form), error)
+        response = forms.shown_again(render_event(tenant, _listing(tenant, event), form), error)
     else:
         listing = _listing(tenant, event, voucher)
-        response = Response(_page(tenant, listing, Form(values=values), voucher))
+        response = Response(render_event(tenant, listing, Form(values=values), voucher))
     response.headers.update(response_cache.OF_CODE)
     return response
 
@@ -192,7 +186,7 @@ def _refused(
     others = {name: form.errors[name] for name in form.errors if not name.startswith("items.")}
     errors = _of_code(error) if code is not None and is_of_code else {**of_tickets, **others}
     shown = replace(form, errors=errors)
-    return forms.shown_again(_page(tenant, listing, shown, voucher), error)
+    return forms.shown_again(render_event(tenant, listing, shown, voucher), error)
 
 
 def _voucher(tenant: Tenant, event: str, code: str) -> Voucher | None:
@@ -212,58 +206,6 @@ def _of_code(error: TicketingError) -> dict[str, Sentence]:
 
 def _listing(tenant: Tenant, event: str, voucher: Voucher | None = None) -> Listing:
     return public_listing.get_listing(tenant, event, _all(), config(), voucher).value
-
-
-def _page(tenant: Tenant, listing: Listing, form: Form, voucher: Voucher | None = None) -> str:
-    event, ticket_types = listing.event, listing.ticket_types.data
-    # What others may not know is not for search engines either.
-    public = [each for each in ticket_types if vouchers.is_shown(each, None)]
-    settings = config()
-    on_sale = [] if listing.is_over else _on_sale(ticket_types)
-    networks = {each.id: event_networks.names(each, settings) for each in ticket_types}
-    costing = [each for each in on_sale if each.free_price or _unit(each)]
-    return render.page(
-        "event.html",
-        tenant=tenant,
-        event=event,
-        image=images.picture(event.image_digest),
-        is_over=listing.is_over,
-        ticket_types=ticket_types,
-        on_sale=on_sale,
-        networks=networks,
-        same_networks=_same([networks[each.id] for each in costing]),
-        network_choice=event_networks.choice(on_sale, settings),
-        costs=bool(costing),
-        lowest=min(map(_unit, on_sale), default=None),
-        is_one_price=len({(each.free_price, _unit(each)) for each in on_sale}) == 1,
-        sale_ends_at=_same([each.sales_end_at for each in on_sale]),
-        questions=[each for each in event.questions if _is_before(each)],
-        json_ld=json_ld.event(event, public, tenant, origin.origin()),
-        hold_minutes=int(settings.hold.total_seconds()) // 60,
-        writes_mail=settings.smtp is not None,
-        has_vouchers=all_vouchers.exist(event.id),
-        voucher=voucher,
-        form=form,
-    )
-
-
-def _on_sale(ticket_types: Sequence[TicketType]) -> Sequence[TicketType]:
-    is_on_sale = Availability.ON_SALE
-    return [
-        each for each in ticket_types if each.availability is is_on_sale and not each.requires_key
-    ]
-
-
-def _unit(ticket_type: TicketType) -> int:
-    """Return the price of one seat, with the voucher of the page."""
-    voucher = ticket_type.voucher
-    return ticket_type.price_amount if voucher is None else voucher.price_amount
-
-
-def _same(values: Sequence[Any]) -> Any:
-    """Return the one value of ticket types. None if they differ, or there is no type."""
-    first = values[0] if values else None
-    return first if all(each == first for each in values) else None
 
 
 def _all() -> PageRequest:

@@ -96,6 +96,8 @@ class CatalogDrive(PeopleDrive):
         here = f"/console/events/{self.hit.id}"
         for path in ("/console/events/new", here, f"{here}/edit", f"{here}/cancel"):
             member.open(path)
+        for path in (f"{here}/preview", f"{here}/publish"):
+            member.open(path)
 
     def _sell_and_cancel(self, member: MemberBrowser) -> None:
         member.open("/console")
@@ -111,6 +113,7 @@ class CatalogDrive(PeopleDrive):
             for status in ("published", "draft", "published"):
                 member.press(f"{path}/status", {"status": status})
             member.open(path)
+        member.press(f"{event}/publish", {"ticket_id": ticket_type.rsplit("/", 1)[1]})
         member.press(f"{ticket_type}/move", {"place": "0"})
         member.open(f"{ticket_type}/cancel")
         member.press(f"{ticket_type}/status", {"status": "canceled"})

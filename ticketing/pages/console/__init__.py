@@ -13,6 +13,7 @@ overview.py, first_steps.py: the first page; what is missing before a first sale
     money can be spent, in sentences
 charts.py: bars of sales as SVG
 events.py, event_forms.py: the list and one event; its forms: create, change, cancel
+publishing.py: publishes an event with its ticket types; the preview of its page
 images.py: the picture of an event, the logo
 ticket_types.py: the ticket types of an event
 vouchers.py: the vouchers of an event: one, many at once, their uses

@@ -116,9 +116,9 @@ def _to_publish(found: FirstSteps) -> str | None:
     event, ticket_type = found.event, found.ticket_type
     if event is None or ticket_type is None:
         return None
-    if ticket_type.status != Publication.PUBLISHED:
-        return f"{paths.ticket_type(event.id, ticket_type.id)}#status"
-    return f"{paths.event(event.id)}#status"
+    if event.status != Publication.PUBLISHED:
+        return paths.event(event.id, "publish")
+    return f"{paths.ticket_type(event.id, ticket_type.id)}#status"
 
 
 def _permitted(step: Step, role: Role, needed: Role) -> Step:

@@ -66,7 +66,9 @@ def _hard(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
 def _of_event(obstacle: Obstacle, event: Event, ticket_types: Sequence[TicketType]) -> Reason:
     here = paths.event(event.id)
     if obstacle == Obstacle.NOT_PUBLISHED:
-        return Reason("The event is a draft: only you see it.", "Publish it", f"{here}#status")
+        return Reason(
+            "The event is a draft: only you see it.", "Publish it", paths.event(event.id, "publish")
+        )
     if obstacle == Obstacle.JOIN_URL_MISSING:
         return Reason(
             "People who join online have no link for that.",
@@ -88,11 +90,7 @@ def _no_ticket_type(event: Event, ticket_types: Sequence[TicketType]) -> Reason:
     drafts = [each for each in ticket_types if each.status == Publication.DRAFT]
     if not drafts:
         return Reason("There is no ticket type to buy.", "Add one", paths.new_ticket_type(event.id))
-    return Reason(
-        "No ticket type is published.",
-        "Publish one",
-        f"{paths.ticket_type(event.id, drafts[0].id)}#status",
-    )
+    return Reason("No ticket type is published.", "Publish", paths.event(event.id, "publish"))
 
 
 def _of_type(obstacle: Obstacle, ticket_type: TicketType, event: Event) -> Reason:
@@ -101,7 +99,7 @@ def _of_type(obstacle: Obstacle, ticket_type: TicketType, event: Event) -> Reaso
         return Reason("The ticket type is a draft.", "Publish it", f"{here}#status")
     if obstacle == Obstacle.EVENT_NOT_PUBLISHED:
         return Reason(
-            "Its event is not published.", "Publish the event", f"{paths.event(event.id)}#status"
+            "Its event is not published.", "Publish the event", paths.event(event.id, "publish")
         )
     if obstacle == Obstacle.WALLET_MISSING:
         return Reason("You have no wallet to receive payments.", "Set your wallet", paths.WALLET)

@@ -12,6 +12,7 @@ obstacles.py: the rule of what can be bought now: every reason why not, and the 
     public
 scarcity.py: few are left, or unpaid orders hold them, and when these may come back
 public_listing.py: published events with their published ticket types
+publishing.py: an event and its ticket types at once; what would be on sale then
 first_steps.py: how far a tenant is from money that it can spend
 sales_figures.py: orders per day; the figures of each event
 sales_by.py: what was sold by ticket type, by voucher and by tag

@@ -48,23 +48,23 @@ class Circumstances:
 
 def add_to_events(tenant: Tenant, found: Sequence[Event], config: Config) -> None:
     """Set `obstacles` on events of a tenant, and how many seats are held and sold."""
-    circumstances = _circumstances(tenant, config)
+    around = circumstances(tenant, config)
     by_event = _ticket_types_of(found)
     for event in found:
         seats = [each for each in by_event[event.id] if each.admission]
         event.held = sum(each.held for each in seats)
         event.sold = sum(each.sold for each in seats)
-        event.obstacles = of_event(event, by_event[event.id], circumstances)
+        event.obstacles = of_event(event, by_event[event.id], around)
 
 
 def add_to_ticket_types(
     tenant: Tenant, event: Event, found: Sequence[TicketType], config: Config
 ) -> None:
     """Set `obstacles` and `warnings` on an event's ticket types."""
-    circumstances = _circumstances(tenant, config)
+    around = circumstances(tenant, config)
     left = stock.left_of_event(event)
     for ticket_type in found:
-        ticket_type.obstacles = of_ticket_type(ticket_type, event, left, circumstances)
+        ticket_type.obstacles = of_ticket_type(ticket_type, event, left, around)
         ticket_type.warnings = _warnings(ticket_type, config)
 
 
@@ -184,6 +184,7 @@ def _ticket_types_of(found: Sequence[Event]) -> dict[str, list[TicketType]]:
     return by_event
 
 
-def _circumstances(tenant: Tenant, config: Config) -> Circumstances:
+def circumstances(tenant: Tenant, config: Config) -> Circumstances:
+    """Return what obstacles of this tenant depend on now."""
     payable = chains.payable(config.chains, chains.states())
     return Circumstances(issuing.current(tenant), payable, clock.now())

@@ -184,6 +184,14 @@ def get_listing(
     return Versioned(Listing(event, now >= event.over_at, found), version)
 
 
+def listing_of(tenant: Tenant, event: Event, found: Page[TicketType], config: Config) -> Listing:
+    """Return an event and its ticket types as the public would see them if they were published."""
+    circumstances = obstacles.circumstances(tenant, config)
+    _add_availability(found.data, event, stock.of_event(event), None, circumstances)
+    event.questions = questions.for_public(event)
+    return Listing(event, circumstances.now >= event.over_at, found)
+
+
 def _add_availability(
     found: Sequence[TicketType],
     event: Event,

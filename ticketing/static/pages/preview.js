@@ -1,4 +1,5 @@
-// Shows the description as people will see it, while one types. Until then a button does.
+// The form of an event. Shows the description as people will see it, while one types. Until then a
+// button does.
 
 const PAUSE = 600; // ms without a key: the server renders it, as it does for the button
 
@@ -16,6 +17,10 @@ async function show() {
   if (before) before.replaceWith(shown);
   else text.closest(".field").after(shown);
 }
+
+// A first event is most likely where its organizer is.
+const zone = document.getElementById("timezone");
+if (!zone.value) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 text.addEventListener("input", () => {
   clearTimeout(waiting);
