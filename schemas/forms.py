@@ -4,8 +4,9 @@ from typing import Any
 
 from marshmallow import ValidationError, post_load
 
-from schemas.base import BaseSchema, Bool, Items, QueryInt, Text, an_email
+from schemas.base import BaseSchema, Bool, Int, Items, QueryInt, Text, an_email
 from schemas.checks import ADDRESS, NOT_BLANK, Length, Range
+from schemas.events import EventCreateSchema
 from schemas.payouts import PayoutCreateSchema
 from schemas.people import PersonSchema
 from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema
@@ -14,6 +15,7 @@ from ticketing.constants import (
     MAX_CODE_TYPED,
     MAX_PAGE,
     MAX_PER_ORDER,
+    MAX_PRICE,
     MAX_SAFE_INTEGER,
     MAX_TICKET_CHAINS,
     MAX_WALLET_CHAINS,
@@ -23,6 +25,9 @@ from ticketing.errors import FieldMessage
 TOO_MANY_NETWORKS = FieldMessage(
     "networks", f"Must have at most {MAX_TICKET_CHAINS} networks.", max=MAX_TICKET_CHAINS
 )
+
+
+NO_PRICE = FieldMessage("number", "Must have a price. 0 is free.")
 
 
 class OrderForm(PersonSchema):
@@ -62,6 +67,24 @@ class TicketTypeForm(_AlsoOn, TicketTypeCreateSchema):
 
 class TicketTypeChangeForm(_AlsoOn, TicketTypeChangeSchema):
     """The fields of a ticket type to change, as the console's form has them."""
+
+
+class NewEventForm(EventCreateSchema):
+    """A new event, with its first ticket type if that has a name."""
+
+    ticket_name = Text(load_default=None, allow_none=True, validate=[Length(1, 200), NOT_BLANK])
+    ticket_price = Int(load_default=None, allow_none=True, validate=Range(0, MAX_PRICE, "amount"))
+    ticket_capacity = Int(load_default=None, allow_none=True, validate=Range(0, MAX_SAFE_INTEGER))
+
+    @post_load
+    def part_ticket(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the event's fields, and those of the ticket type as `ticket`: None without one."""
+        name, price = data.pop("ticket_name"), data.pop("ticket_price")
+        capacity = data.pop("ticket_capacity")
+        if name is not None and price is None:
+            raise ValidationError({"ticket_price": [NO_PRICE]})
+        ticket = {"name": name, "price_amount": price, "capacity": capacity}
+        return {**data, "ticket": None if name is None else ticket}
 
 
 class PublishForm(BaseSchema):

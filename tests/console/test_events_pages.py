@@ -284,3 +284,28 @@ def test_a_draft_is_seen_as_buyers_will_see_it(acme, writer, reader):
     assert reader.get(path).status_code == 403
     assert acme.app.test_client().get(f"/acme/{event['slug']}").status_code == 404
     assert _read(acme, path.removesuffix("/preview"))["status"] == "draft"
+
+
+def test_an_event_and_its_first_ticket_type_are_one_form(acme, writer):
+    form = {"ticket_name": "Seat", "ticket_price": "12,50", "ticket_capacity": "80"}
+    path = _new(writer, **form)
+    tickets = f"{acme.path}/events/{path.rsplit('/', 1)[1]}/tickets"
+    (made,) = acme.api().get(tickets).json["data"]
+    assert (made["name"], made["price_amount"], made["capacity"]) == ("Seat", 12_500_000, 80)
+    assert (made["status"], made["chain_ids"]) == ("draft", [31337])
+    trail = acme.api().get(f"{acme.path}/audit-log").json["data"][:2]
+    assert [each["action"] for each in trail] == [
+        "ticket_types_create_ticket_type",
+        "events_create_event",
+    ]
+
+
+def test_a_first_ticket_type_that_is_wrong_creates_nothing(acme, writer):
+    unpriced = writer.send("/console/events/new", {**FORM, "ticket_name": "Seat"})
+    assert unpriced.status_code == 422 and 'id="ticket_price-error"' in unpriced.text
+    wrong = {"ticket_name": "Seat", "ticket_price": "much", "ticket_capacity": "-1"}
+    answer = writer.send("/console/events/new", {**FORM, **wrong})
+    assert answer.status_code == 422
+    for name in ("ticket_price", "ticket_capacity"):
+        assert f'id="{name}-error"' in answer.text
+    assert acme.api().get(f"{acme.path}/events").json["data"] == []

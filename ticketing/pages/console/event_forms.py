@@ -1,4 +1,4 @@
-"""The console's forms of events: create one, change it, cancel it."""
+"""The console's forms of events: create one with its first ticket type, change it, cancel it."""
 
 from functools import partial
 from typing import Any
@@ -8,13 +8,14 @@ from werkzeug import Response
 
 from schemas.events import (
     EventChangeSchema,
-    EventCreateSchema,
     EventSchema,
     EventStatusSchema,
     timezones,
 )
+from schemas.forms import NewEventForm
+from schemas.ticket_types import TicketTypeCreateSchema, TicketTypeSchema
 from ticketing import formats, locales
-from ticketing.constants import Publication, Role
+from ticketing.constants import MAX_TICKET_CHAINS, Publication, Role
 from ticketing.locales import N_
 from ticketing.models.events import Event
 from ticketing.pages import forms, typed_forms
@@ -24,9 +25,11 @@ from ticketing.pages.console.layout import page
 from ticketing.pages.console.local_times import without_same_times
 from ticketing.pages.console.words import EVENT_TYPES, VISIBILITIES
 from ticketing.pages.forms import Form
-from ticketing.services.catalog import events
+from ticketing.services.access import audit_log
+from ticketing.services.catalog import events, ticket_types
 from ticketing.services.pagination import PageRequest
 from ticketing.services.payments import event_voids
+from ticketing.services.wallets import issuing
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
 from ticketing.web.idempotency import once
@@ -70,15 +73,32 @@ def create_event() -> Response:
         return Response(_new_page(Form(values=forms.sent())))
 
     def create() -> str:
-        fields = typed_forms.read(EventCreateSchema, zone=_zone())
-        made: Event = recorded(
-            EventSchema,
-            partial(events.create, caller().tenant, fields, config()),
-            action="events_create_event",
-        )
+        fields = typed_forms.read(NewEventForm, zone=_zone(), amounts=("ticket_price",))
+        ticket = fields.pop("ticket")
+        with audit_log.changes(caller().tenant_id):
+            made: Event = recorded(
+                EventSchema,
+                partial(events.create, caller().tenant, fields, config()),
+                action="events_create_event",
+            )
+            if ticket is not None:
+                _create_ticket_type(made.id, ticket)
         return made.id
 
     return forms.carried_out(lambda: paths.event(once(forms.key(), create)), _new_page)
+
+
+def _create_ticket_type(event_id: str, sent: dict[str, Any]) -> None:
+    """Create the first ticket type of an event, on all networks that the wallet takes."""
+    wallet = issuing.current(caller().tenant)
+    taken = [each for each in config().chains if wallet is None or wallet.takes(each)]
+    chain_ids = taken[:MAX_TICKET_CHAINS] if sent["price_amount"] else []
+    fields = TicketTypeCreateSchema().load({**sent, "chain_ids": chain_ids})
+    recorded(
+        TicketTypeSchema,
+        partial(ticket_types.create, caller().tenant, event_id, fields, config()),
+        action="ticket_types_create_ticket_type",
+    )
 
 
 @blp.get(paths.event("<event_id>", "edit"))
