@@ -94,7 +94,7 @@ def test_an_order_keeps_the_language_of_its_form(acme, event, free, api, send, s
     assert order.locale == "de"
     link = answer.headers["Location"]
     page = api.get(link)
-    assert language_of(page) == "de" and "Ticket nehmen" in page.text
+    assert language_of(page) == "de" and "Ticket holen" in page.text
     assert '"/acme?lang=de"' in page.text
     assert send(f"{link}/purchase").status_code == 303
     worker_once(acme.app)
