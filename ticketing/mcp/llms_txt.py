@@ -150,6 +150,7 @@ def _rules() -> str:
 - `max_amount` in the order refuses it if it costs more than you expect.
 - An order has answers to the `questions` of the event with `ask` order, at least to the required
   ones: `"answers": {{"identifier": value}}`. The others are asked on the page of each ticket.
+- `locale` of an order, such as `de`, is the language of its pages and mails.
 - Pay before `expires_at`. One late payment of the full amount counts within {late} hours if tickets
   are left. Other money is owed to the order: `refund_due`.
 - Money of several networks is never added up: half on one and half on another pays nothing. What
