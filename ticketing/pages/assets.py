@@ -2,7 +2,6 @@
 
 import hashlib
 import mimetypes
-import re
 import zlib
 from collections.abc import Iterable
 from functools import lru_cache
@@ -41,13 +40,21 @@ def version_of(files: Iterable[Path]) -> str:
 def _packed(file: Path) -> bytes:
     """Return a file without the comments and the indentation that only we read."""
     content = file.read_bytes()
-    if file.suffix not in (".css", ".js"):
-        return content
     if file.suffix == ".css":
-        packed = re.sub(rb"/\*.*?\*/", b"", content, flags=re.DOTALL)
-        return re.sub(rb"\s*([{};])\s*|(?<=[:,])\s+", rb"\1", packed)
-    lines = (line.strip() for line in content.splitlines())
-    return b"\n".join(line for line in lines if line and not line.startswith(b"//"))
+        return _packed_css(content)
+    if file.suffix == ".js":
+        lines = (line.strip() for line in content.splitlines())
+        return b"\n".join(line for line in lines if line and not line.startswith(b"//"))
+    return content
+
+
+def _packed_css(content: bytes) -> bytes:
+    first, *others = content.split(b"/*")
+    spoken = first + b"".join(each.partition(b"*/")[2] for each in others)
+    packed = b" ".join(spoken.split())
+    for sign in (b"{", b"}", b";"):
+        packed = packed.replace(b" " + sign, sign).replace(sign + b" ", sign)
+    return packed.replace(b": ", b":").replace(b", ", b",")
 
 
 _FILES = {file.name: _packed(file) for file in FOLDER.iterdir()}

@@ -49,6 +49,15 @@ const line = ([name, n, unit]) => {
   return row;
 };
 
+// The bar orders once the reader has chosen something, and leads to the form before. So it does not
+// change while the page loads.
+let hasChosen = false;
+
+const choose = () => {
+  hasChosen = true;
+  show();
+};
+
 const show = () => {
   for (const field of quantity ? [quantity] : cart) {
     const [fewer, more] = field.parentElement.querySelectorAll("button");
@@ -62,15 +71,16 @@ const show = () => {
   const { plain, free, sum: words } = button.dataset;
   button.textContent = n ? fill(sum ? words : free, { n, sum: number(sum) }) : plain;
   document.getElementById("totals").replaceChildren(...(wanted.length > 1 ? wanted.map(line) : []));
-  bar?.classList.toggle("chosen", n > 0);
-  if (bar) bar.querySelector("a").textContent = n ? button.textContent : bar.dataset.plain;
+  const orders = hasChosen && n > 0;
+  bar?.classList.toggle("chosen", orders);
+  if (bar) bar.querySelector("a").textContent = orders ? button.textContent : bar.dataset.plain;
 };
 
 const step = (field, by) => {
   const now = count(field), least = Number(field.dataset.least), next = now + by;
   // Fewer than the least are not sold: 0 comes before it.
   field.value = next >= least ? Math.min(next, Number(field.max)) : by > 0 ? least : Number(field.min);
-  show();
+  choose();
 };
 
 const makeStepper = field => {
@@ -94,7 +104,7 @@ if (button) {
   if (bar) bar.dataset.plain = bar.querySelector("a").textContent;
   for (const field of quantity ? [quantity] : cart) makeStepper(field);
   form.querySelector("[aria-invalid]")?.focus();
-  form.addEventListener("input", show);
+  form.addEventListener("input", choose);
   // A form that a browser fills in again after "back" changes without an event.
   addEventListener("pageshow", show);
   show();
