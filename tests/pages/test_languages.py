@@ -116,7 +116,10 @@ def test_a_refused_form_is_shown_in_its_language(event, free, send):
 def test_an_error_is_said_in_the_chosen_language(event, api):
     page = api.get("/acme/none?lang=de")
     assert page.status_code == 404 and language_of(page) == "de"
-    assert "Zur Startseite" in page.text
+    assert "Zur Startseite" in page.text and "<h1>Dieses Event gibt es nicht.</h1>" in page.text
+    for path in ("/o/pi_x.y", "/_p/pi_x.y", "/t/x", "/x/y", "/none/none/none"):
+        shown = api.get(f"{path}?lang=de")
+        assert shown.status_code == 404 and "does not exist" not in shown.text, path
 
 
 def test_mails_of_an_order_without_a_language_are_the_events(acme, event, free, change, server):

@@ -7,18 +7,19 @@ from flask import g, request
 from ticketing import credentials
 from ticketing.errors import NotFound, TicketingError, TooManyRequests
 from ticketing.limits import CallClass
+from ticketing.locales import N_
 from ticketing.services.orders import holders
 from ticketing.web.auth import Counts, Security
 from ticketing.web.context import config
 from ticketing.web.secret_guards import counts_for_payers
 
-_TICKET_ENDED = (
+_TICKET_ENDED = N_(
     "This ticket was passed on or replaced. Its new holder has a new link, and this one has ended."
     " If you accepted the ticket yourself, look for the new link in your mail."
 )
 """Codes are random, and old ones are not kept. So this is said of each that could be one."""
 
-_NO_TICKET = "This ticket does not exist. Is the link complete?"
+_NO_TICKET = N_("This ticket does not exist. Is the link complete?")
 
 
 class Page:
@@ -55,7 +56,7 @@ class OrderLink(Page):
         """Compare the client secret. NotFound."""
         intent_id, _, secret = (request.view_args or {})["link"].partition(".")
         if not credentials.is_client_secret(config().keyring, intent_id, secret):
-            raise NotFound("This order does not exist. Is the link complete?")
+            raise NotFound(N_("This order does not exist. Is the link complete?"))
         g.order = intent_id
 
     def counts(self) -> Counts:
@@ -71,7 +72,7 @@ class PaymentLink(Page):
         """Compare the pay secret. NotFound."""
         intent_id, _, secret = (request.view_args or {})["link"].partition(".")
         if not credentials.is_pay_secret(config().keyring, intent_id, secret):
-            raise NotFound("This payment link does not exist. Is it complete?")
+            raise NotFound(N_("This payment link does not exist. Is it complete?"))
         g.paid_order = intent_id
 
     def counts(self) -> Counts:
@@ -108,7 +109,7 @@ class OfferLink(Page):
         """Compare the offer's digest. NotFound."""
         offer = (request.view_args or {})["offer"]
         if credentials.offered_transfer(config().keyring, offer) is None:
-            raise NotFound("This offer does not exist. Is the link complete?")
+            raise NotFound(N_("This offer does not exist. Is the link complete?"))
 
     def counts(self) -> Counts:
         """Count by address: the person who accepts an offer has nothing else yet."""

@@ -54,6 +54,7 @@ def register(app: Flask) -> None:
         markdown=markdown.html,
         plain=markdown.plain,
         reason=reason,
+        said=locales.gettext,
         grouped=grouped,
     )
     environment.globals.update(asset=assets.url, accent=assets.accent_url, csrf_token=_csrf_token)
