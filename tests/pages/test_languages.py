@@ -12,7 +12,7 @@ from tests.support.mails import SENDER, html_of, text_of
 from tests.support.order_pages import key_in
 from ticketing import formats, locales
 from ticketing.models.payment_intents import PaymentIntent
-from tools import translations
+from tools import headless, translations
 
 PATH = "/acme/summer-concert"
 BUYER = {"email": "ada@example.org"}
@@ -174,3 +174,25 @@ def language_of_scanner(api):
     version = re.search(r'data-version="(\w+-(\w+))"', page)
     assert f'"version": "{version[1]}"' in api.get("/door/sw.js").text
     return re.search(r'<html lang="(\w+)"', page)[1], version[2]
+
+
+@pytest.mark.long
+def test_mails_of_each_language_fit_on_a_phone(acme, event, server):
+    """Free tickets, and what becomes of them when the event is canceled."""
+    free = acme.ticket(event, price_amount=0, chain_id=None, capacity=100)
+    for locale in locales.LOCALES:
+        buyer = {"email": f"{locale}@example.org", "name": "Ada Lovelace"}
+        acme.buyer(free, quantity=3, locale=locale, buyer=buyer).purchase()
+    worker_once(acme.app)
+    path = f"{acme.path}/events/{event['id']}/status"
+    assert acme.api().post(path, {"status": "canceled"}).status_code == 200
+    worker_once(acme.app)
+    mails = [html_of(each) for each in server.mails]
+    assert len(mails) == 2 * len(locales.LOCALES)
+    with headless.browser() as browser:
+        page = browser.new_page()
+        for width in (390, 360):
+            page.set_viewport_size({"width": width, "height": 800})
+            for mail in mails:
+                page.set_content(mail)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, mail[:200]
