@@ -170,7 +170,7 @@ def test_after_a_day_without_a_sync_it_admits_nobody(visit, doors):
 def test_new_code_starts_only_when_nothing_waits(visit, doors):
     (ticket,) = doors.tickets()
     phone = doors.phone(visit)
-    own = f"door-{page.VERSION}"
+    own = f"door-{page.VERSION}-en"
     assert set(phone.page.evaluate(NEW_VERSION, [own, page.PATH])) == {own, "door-0"}
     phone.go_offline()
     phone.check(ticket["qr"], "admitted")
