@@ -27,7 +27,10 @@ EXAMPLE_PAYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 EXAMPLE_TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 EXAMPLE_TX_HASH = "0x" + "ab" * 32
 
+LOCAL_TIME = r"^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-5][0-9])?$"
+
 _RFC3339 = re.compile(RFC3339)
+_LOCAL_TIME = re.compile(LOCAL_TIME)
 
 
 class BaseSchema(Schema):
@@ -239,6 +242,24 @@ class Instant(fields.DateTime):
 
     def _serialize(self, value: Any, *args: Any, **kwargs: Any) -> str | None:
         return None if value is None else clock.rfc3339(value)
+
+
+class LocalTime(fields.NaiveDateTime):
+    """A time as clocks show it somewhere, without an offset."""
+
+    pattern = LOCAL_TIME
+    default_error_messages = {
+        **ALWAYS,
+        "invalid": FieldMessage("local_time", "Must be a local time, such as 2026-12-24T20:00."),
+    }
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if not isinstance(value, str) or not _LOCAL_TIME.fullmatch(value):
+                raise ValueError
+            return datetime.fromisoformat(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
 
 
 class JsonObject(fields.Dict):

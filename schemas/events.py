@@ -1,6 +1,7 @@
 """Schemas of events."""
 
 from functools import cache
+from typing import Any
 from zoneinfo import available_timezones
 
 from marshmallow import fields, validate
@@ -11,6 +12,8 @@ from schemas.base import (
     Fields,
     Instant,
     Int,
+    Items,
+    LocalTime,
     PageQuery,
     Text,
     an_http_url,
@@ -36,6 +39,12 @@ def timezones() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
+MAX_COPIES = 60
+"""Copies that one request makes."""
+
+_ARE_DISTINCT = Rule(
+    lambda times: len(set(times)) == len(times), "distinct", "Must not have a time twice."
+)
 _IS_TIMEZONE = Rule(lambda name: name in timezones(), "timezone", "Not an IANA time zone name.")
 
 
@@ -82,6 +91,16 @@ PUBLIC_FIELDS: Fields = {
         "The language of its pages and mails, around your own texts. Null: the tenant's.",
         load_default=None,
         allow_none=True,
+    ),
+    "series": Text(
+        load_default=None,
+        allow_none=True,
+        validate=[Length(1, 80), SLUG],
+        metadata=documented(
+            "pub-quiz",
+            "Events that belong together name the same series. It has a page of its own. No event"
+            " of the tenant may have this slug.",
+        ),
     ),
     "carts": Bool(
         load_default=False,
@@ -162,6 +181,36 @@ class EventStatusSchema(StatusSchema):
     )
 
 
+def starts(*, least: int, **options: Any) -> Items:
+    """Return the field for the local times at which copies of an event begin."""
+    return Items(
+        LocalTime(),
+        validate=[Length(least, MAX_COPIES, "items"), _ARE_DISTINCT],
+        metadata=documented(
+            ["2026-12-08T19:00", "2026-12-15T19:00"],
+            "Times as clocks show them in the event's time zone.",
+        ),
+        **options,
+    )
+
+
+class EventCopySchema(BaseSchema):
+    """The dates to which an event is copied."""
+
+    starts = starts(least=1, required=True)
+    status = first_status()
+    series = Text(
+        load_default=None,
+        allow_none=True,
+        validate=[Length(1, 80), SLUG],
+        metadata=documented(
+            "launch-nights",
+            "The series of the copies. An original that is in none joins it. Null: that of the"
+            " original.",
+        ),
+    )
+
+
 class PublicEventSchema(BaseSchema):
     """A published event as the public sees it."""
 
@@ -199,6 +248,23 @@ class EventSchema(BaseSchema):
 
     class Meta:
         include = shown(FIELDS) | EFFECTIVE_TIMES
+
+
+class EventCopiesSchema(BaseSchema):
+    """The copies of an event, in the order of the request."""
+
+    data = fields.List(fields.Nested(EventSchema), required=True)
+
+
+class PublicEventListQuery(PageQuery):
+    """Which public events are listed."""
+
+    series = Text(
+        load_default=None,
+        allow_none=False,
+        validate=[Length(1, 80), SLUG],
+        metadata={"description": "Only the events of this series."},
+    )
 
 
 class EventListQuery(PageQuery):

@@ -1,12 +1,23 @@
 """The forms of pages. They check what the API checks, but their values are text."""
 
+from enum import StrEnum
 from typing import Any
 
 from marshmallow import ValidationError, post_load
 
-from schemas.base import BaseSchema, Bool, Int, Items, QueryInt, Text, an_email
+from schemas.base import (
+    BaseSchema,
+    Bool,
+    Int,
+    Items,
+    LocalTime,
+    QueryInt,
+    Text,
+    an_email,
+    one_of,
+)
 from schemas.checks import ADDRESS, NOT_BLANK, Length, Range
-from schemas.events import EventCreateSchema
+from schemas.events import MAX_COPIES, EventCopySchema, EventCreateSchema, starts
 from schemas.payouts import PayoutCreateSchema
 from schemas.people import PersonSchema
 from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema
@@ -85,6 +96,28 @@ class NewEventForm(EventCreateSchema):
             raise ValidationError({"ticket_price": [NO_PRICE]})
         ticket = {"name": name, "price_amount": price, "capacity": capacity}
         return {**data, "ticket": None if name is None else ticket}
+
+
+class Every(StrEnum):
+    """How often an event is repeated, in a form that fills in the dates."""
+
+    ONCE = "once"
+    WEEK = "week"
+    TWO_WEEKS = "two_weeks"
+    MONTH = "month"
+
+
+class CopyForm(EventCopySchema):
+    """The dates of copies as listed in `starts`, or the rule that fills them in.
+
+    `show`: only show these dates.
+    """
+
+    starts = starts(least=0, load_default=list)
+    first = LocalTime(required=True)
+    every = one_of(Every, load_default=Every.ONCE)
+    times = Int(load_default=1, validate=Range(1, MAX_COPIES))
+    show = Bool(load_default=False)
 
 
 class PublishForm(BaseSchema):

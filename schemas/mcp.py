@@ -14,6 +14,7 @@ from schemas.base import (
     one_of,
 )
 from schemas.checks import UUID, VISIBLE, Length, Range
+from schemas.events import PublicEventListQuery
 from schemas.intents import ItemSchema, PreflightSchema
 from schemas.sales import SalesQuery
 from schemas.scans import MAX_QR
@@ -41,7 +42,7 @@ class TenantSchema(BaseSchema):
     )
 
 
-class ListEventsSchema(TenantSchema, PageQuery):
+class ListEventsSchema(TenantSchema, PublicEventListQuery):
     """Which events to list."""
 
 

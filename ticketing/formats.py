@@ -32,6 +32,11 @@ def brief(at: datetime, zone: str) -> str:
     return f"{date_of(local)}, {local:%H:%M}"
 
 
+def local_moment(local: datetime) -> str:
+    """Return a local time, whose zone is stated beside it, with its day."""
+    return f"{_written('day', local)}, {local:%H:%M}"
+
+
 def end(at: datetime, start: datetime, zone: str) -> str:
     """Return when something ends, beside its start, whose day and zone need no repetition.
 

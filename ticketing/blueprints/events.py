@@ -1,10 +1,13 @@
-"""The events surface: list, create, read, change, publish, cancel."""
+"""The events surface: list, create, read, change, publish, cancel, copy."""
 
+from functools import partial
 from typing import Any
 
 from schemas.base import page_of
 from schemas.events import (
     EventChangeSchema,
+    EventCopiesSchema,
+    EventCopySchema,
     EventCreateSchema,
     EventListQuery,
     EventSchema,
@@ -21,10 +24,10 @@ from ticketing.errors import (
     SlugTaken,
 )
 from ticketing.models.events import Event
-from ticketing.services.catalog import events
+from ticketing.services.catalog import copies, events
 from ticketing.services.pagination import Page
 from ticketing.web import auth
-from ticketing.web.audited import audited
+from ticketing.web.audited import audited, copied
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config, page_request, tenant_of_path
 from ticketing.web.idempotency import idempotent
@@ -93,3 +96,26 @@ def set_event_status(body: dict[str, Any], tenant: str, event_id: str) -> Event:
     return events.change_status(
         tenant_of_path(), event_id, body["status"], config(), refund=body.get("refund")
     )
+
+
+@blp.post("/<event_id>/copy")
+@idempotent
+@blp.arguments(EventCopySchema)
+@blp.response(201, EventCopiesSchema)
+@blp.raises(NotFound, SlugTaken)
+def copy_event(body: dict[str, Any], tenant: str, event_id: str) -> dict[str, Any]:
+    """Copy an event to other dates, with its ticket types and questions. All or none.
+
+    Its other times move with it, as clocks show them. A copy's slug is that of the original with
+    the date. Vouchers, orders and devices are not copied.
+    """
+    copy = partial(
+        copies.copy,
+        tenant_of_path(),
+        event_id,
+        body["starts"],
+        config(),
+        status=body["status"],
+        series_slug=body["series"],
+    )
+    return {"data": copied(event_id, copy)}

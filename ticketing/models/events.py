@@ -36,6 +36,7 @@ class Event(BaseModel):
     are asked before an order, `attendee_questions` those that each ticket is asked. Archived ones
     do not count. `questions_reminded_at`: when mails were planned to those who had not answered.
     `image_digest`: its picture, of the table `images`.
+    `series`: the name of the series that it belongs to, which is the address of its page.
     `was_published`: whether it was published when it was canceled. If so, its page stays.
     `erasure_due_at`: since when it was due for erasure at each look. None: it is not.
     `erased_at`: when the personal data of all its people was erased. `erasure_tried_at`: the last
@@ -65,6 +66,7 @@ class Event(BaseModel):
     status = TextField()
     visibility = TextField(default=Visibility.PUBLIC)
     locale = TextField(null=True)
+    series = TextField(null=True)
     was_published = BooleanField(default=False)
     erasure_due_at = UtcDateTimeField(null=True)
     erased_at = UtcDateTimeField(null=True)

@@ -30,6 +30,7 @@ from ticketing.pages.event_pages import is_before, render_event
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
 from ticketing.pages.reasons import Sentence, reason
+from ticketing.pages.series import render_series
 from ticketing.services import checkout
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog.public_listing import Listing
@@ -52,7 +53,7 @@ _BESIDES = (answers.PREFIX, cart.QUANTITY, cart.PRICE)
 
 @blp.get("/<tenant:tenant>/<slug:event>")
 def show_event(tenant: str, event: str) -> Response:
-    """Show a published event with its order form, or say that it was canceled.
+    """Show a published event with its order form, or say that it was canceled; or a series.
 
     A voucher's code in the query shows its prices, and the ticket types that it opens.
     """
@@ -62,7 +63,7 @@ def show_event(tenant: str, event: str) -> Response:
             return _with_code(tenant_of_path(), event, code)
         found = public_listing.get_listing(tenant_of_path(), event, _all(), config())
     except NotFound:
-        return _canceled(tenant_of_path(), event)
+        return _canceled_or_series(tenant_of_path(), event)
     page = render_event(tenant_of_path(), found.value, Form(key=response_cache.FORM_KEY))
     return response_cache.page(found.version, page, _headers(found.value.event), tenant)
 
@@ -146,8 +147,11 @@ def _answers(event: str, type_ids: Sequence[str]) -> dict[str, Any]:
     return answers.read([each for each in asked if is_before(each) and each.is_for(type_ids)])
 
 
-def _canceled(tenant: Tenant, slug: str) -> Response:
-    found = public_listing.get_canceled_event(tenant, slug)
+def _canceled_or_series(tenant: Tenant, slug: str) -> Response:
+    try:
+        found = public_listing.get_canceled_event(tenant, slug)
+    except NotFound:
+        return Response(render_series(tenant, slug))
     page = render.page(
         "event_canceled.html",
         tenant=tenant,

@@ -37,6 +37,7 @@ def register(app: Flask) -> None:
         typed_number=formats.typed_number,
         moment=formats.moment,
         end=formats.end,
+        local_moment=formats.local_moment,
         brief=formats.brief,
         day=formats.day,
         month=formats.month,

@@ -11,6 +11,7 @@ from marshmallow import Schema
 from schemas.base import BaseSchema
 from ticketing import clock
 from ticketing.errors import NotFound
+from ticketing.models.events import Event
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.web.context import address, caller, request_id
@@ -72,7 +73,8 @@ def recorded(
         sent = {name: _plain(value) for name, value in (details or {}).items()}
         for one in [changed] if each is None else changed[each]:
             new = dict.fromkeys(old or {}) if one is None else shown.dump(one)
-            subject = new.get("id") or (old or {}).get("id") or "wallet"
+            # A series has a name only. Of wallets, a tenant has one.
+            subject = new.get("id") or (old or {}).get("id") or new.get("slug") or "wallet"
             audit_log.record(tenant_id, actor(action), subject, before=old, after=new, details=sent)
     return changed
 
@@ -83,6 +85,18 @@ def erased(erase: Callable[[str, str], None], subject: str, *, action: str | Non
     with audit_log.changes(tenant_id):
         erase(tenant_id, subject)
         audit_log.record(tenant_id, actor(action), subject, before=None, after={"erased": True})
+
+
+def copied(
+    event_id: str, copy: Callable[[], list[Event]], *, action: str | None = None
+) -> list[Event]:
+    """Copy an event, and record that as one change of it, with the ids of the copies."""
+    tenant_id = caller().tenant_id
+    with audit_log.changes(tenant_id):
+        made = copy()
+        after = {"copies": [each.id for each in made]}
+        audit_log.record(tenant_id, actor(action), event_id, before=None, after=after)
+    return made
 
 
 def actor(action: str | None = None) -> Actor:

@@ -45,6 +45,7 @@ _TEXTS = (
     "timezone",
     "online_join_url",
     "visibility",
+    "series",
     "locale",
 )
 

@@ -26,6 +26,11 @@ def event(event_id: str, page: str = "") -> str:
     return f"{EVENTS}/{event_id}{page and '/'}{page}"
 
 
+def series(slug: str) -> str:
+    """Return the path of the page of a series."""
+    return f"/console/series/{slug}"
+
+
 def ticket_type(event_id: str, ticket_id: str, page: str = "") -> str:
     """Return the path of a ticket type's page, or of a page of it."""
     return f"{event(event_id, 'tickets')}/{ticket_id}{page and '/'}{page}"

@@ -1,7 +1,8 @@
-"""An event as an iCalendar file (RFC 5545), for calendars and mails. It has no join URL."""
+"""Events as an iCalendar file (RFC 5545), for calendars and mails. It has no join URL."""
 
 import math
 import re
+from collections.abc import Iterable
 from datetime import UTC
 
 from icalendar import Calendar
@@ -40,8 +41,19 @@ _LINE_BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _NOT_IN_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
-def ics(event: Event, url: str | None) -> str:
-    """Return a calendar with one event. `url` is the page of the event, None if there is none.
+def ics(events: Iterable[tuple[Event, str | None]]) -> str:
+    """Return a calendar with some events, each with its page: None if there is none."""
+    calendar = Calendar()
+    calendar.add("VERSION", "2.0")
+    calendar.add("PRODID", "-//ticketing//ticketing//EN")
+    for event, url in events:
+        calendar.add_component(_shown(event, url))
+    made: bytes = calendar.to_ical()
+    return made.decode()
+
+
+def _shown(event: Event, url: str | None) -> CalendarEvent:
+    """Return an event as a part of a calendar.
 
     The UID follows from the event's id, so a new version replaces the old one. SEQUENCE grows with
     each change: it is the age of the event at its last change, in seconds, rounded up.
@@ -65,12 +77,7 @@ def ics(event: Event, url: str | None) -> str:
             shown.add(name, _text(text))
     if url is not None:
         shown.add("URL", url)
-    calendar = Calendar()
-    calendar.add("VERSION", "2.0")
-    calendar.add("PRODID", "-//ticketing//ticketing//EN")
-    calendar.add_component(shown)
-    made: bytes = calendar.to_ical()
-    return made.decode()
+    return shown
 
 
 def _text(text: str) -> str:

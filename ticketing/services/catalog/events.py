@@ -31,7 +31,7 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import catalog_version, images
-from ticketing.services.catalog import event_capacity, obstacles
+from ticketing.services.catalog import event_capacity, obstacles, series
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
 from ticketing.services.orders import stock
@@ -39,7 +39,9 @@ from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.payments import event_voids, sale_locks
 
 MAX_SLUG = 80
-_TIMES = ("start_at", "end_at", "doors_open_at", "transfers_end_at")
+TIMES = ("start_at", "end_at", "doors_open_at", "transfers_end_at")
+"""The times of an event itself."""
+
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
 _SORTS: dict[str, list[Field[Any]]] = {
     "created_at": [Event.id],
@@ -61,7 +63,7 @@ def create(tenant: Tenant, fields: dict[str, Any], config: Config) -> Event:
 
     `fields` are the validated fields of the request. The default slug is made from the title.
     """
-    _check_times(fields)
+    check_times(fields)
     slug = fields.pop("slug", None)
     now = clock.now()
     for candidate in _slugs_from(fields["title"]) if slug is None else [slug]:
@@ -78,10 +80,11 @@ def create(tenant: Tenant, fields: dict[str, Any], config: Config) -> Event:
                 )
                 event_capacity.start(event)
                 catalog_version.advance(tenant.id)
+                series.check_free(tenant.id, [event.slug], event.series)
                 if event.status == Publication.PUBLISHED:
                     feed.record(tenant.id, *facts.event_published(event))
             return _with_obstacles(tenant, event, config)
-        except IntegrityError:
+        except (IntegrityError, SlugTaken):
             continue
     raise SlugTaken
 
@@ -136,7 +139,7 @@ def change(
     """
     try:
         with write_transaction():
-            event = _lock(tenant.id, event_id)
+            event = lock(tenant.id, event_id)
             slug = fields.get("slug", event.slug)
             if slug != event.slug and event.status != Publication.DRAFT:
                 raise SlugFixed
@@ -146,12 +149,14 @@ def change(
             before = event.start_at, event.over_at
             for name, value in fields.items():
                 setattr(event, name, value)
-            _check_times({name: getattr(event, name) for name in _TIMES})
+            check_times({name: getattr(event, name) for name in TIMES})
             if not {"start_at", "end_at"}.isdisjoint(changed):
                 if not force and _is_moved_into_the_past(event, *before) and _has_seats(event):
                     raise InThePast
                 event.erasure_due_at = event.erased_at = event.erasure_tried_at = None
             _save(event)
+            if not {"slug", "series"}.isdisjoint(changed):
+                series.check_free(tenant.id, [event.slug], event.series)
             if changed:
                 feed.record(tenant.id, *facts.event_changed(event, changed))
     except IntegrityError:
@@ -182,7 +187,7 @@ def set_status(
         text = "Only an event that is canceled is refunded."
         raise Invalid({"refund": [FieldMessage("not_canceled", text)]})
     with write_transaction():
-        event = _lock(tenant_id, event_id)
+        event = lock(tenant_id, event_id)
         ended = _end(event, refund=refund is not False) if is_end else {}
         if event.status == status:
             return event
@@ -234,7 +239,8 @@ def _with_obstacles(tenant: Tenant, event: Event, config: Config) -> Event:
     return event
 
 
-def _lock(tenant_id: str, event_id: str) -> Event:
+def lock(tenant_id: str, event_id: str) -> Event:
+    """Return an event, and keep others from changing it until the transaction ends. NotFound."""
     return _one(locked(_select(tenant_id, event_id)).first())
 
 
@@ -250,7 +256,8 @@ def _one(event: Event | None) -> Event:
     return event
 
 
-def _check_times(times: Mapping[str, datetime | None]) -> None:
+def check_times(times: Mapping[str, datetime | None]) -> None:
+    """Check the times of an event against each other. Invalid."""
     end_at = times["end_at"]
     if end_at is None:
         return

@@ -13,17 +13,25 @@ from peewee import ModelSelect
 
 from ticketing import clock, ids
 from ticketing.config import Config
-from ticketing.constants import OVER_AFTER_START, Availability, Obstacle, Publication, Visibility
+from ticketing.constants import (
+    MAX_PAGE,
+    OVER_AFTER_START,
+    Availability,
+    Obstacle,
+    Publication,
+    Visibility,
+)
 from ticketing.db.connection import snapshot
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
+from ticketing.models.series import Series
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType, VoucherPrice
 from ticketing.models.vouchers import Voucher
 from ticketing.services import catalog_version, chains, images
 from ticketing.services.access import tenants
-from ticketing.services.catalog import obstacles, scarcity, ticket_types
+from ticketing.services.catalog import obstacles, scarcity, series, ticket_types
 from ticketing.services.catalog.obstacles import Circumstances
 from ticketing.services.catalog_version import Versioned
 from ticketing.services.orders import questions, stock, vouchers
@@ -48,6 +56,14 @@ class Listing:
     ticket_types: Page[TicketType]
 
 
+@dataclass(frozen=True)
+class SeriesListing:
+    """A series, and its events that are still to come."""
+
+    series: Series
+    events: Sequence[Event]
+
+
 @Prepared
 def _published_by_id(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
     return _published_events(tenant_id).where(Event.id == event_id)
@@ -68,23 +84,56 @@ def _canceled_by_slug(tenant_id: Any, slug: Any) -> ModelSelect[Event]:
     )
 
 
-def list_events(tenant: Tenant, page: PageRequest, config: Config) -> Versioned[Page[Event]]:
-    """Return a page of a tenant's published events that are listed, the earliest first."""
+def list_events(
+    tenant: Tenant, page: PageRequest, config: Config, of_series: str | None = None
+) -> Versioned[Page[Event]]:
+    """Return a page of a tenant's published events that are listed, the earliest first.
+
+    `of_series`: only those of this series.
+    """
     version = catalog_version.of_tenant(tenant, clock.now())
     order = [Event.start_at, Event.id]
-    found = paginate(_listed_events(tenant.id), order, page, scope=f"public {tenant.id}")
+    query, scope = _listed_events(tenant.id), f"public {tenant.id}"
+    if of_series is not None:
+        query, scope = query.where(Event.series == of_series), f"{scope} {of_series}"
+    found = paginate(query, order, page, scope=scope)
     images.add_urls(tenant, found.data, config)
     return Versioned(found, version)
 
 
-def list_coming(tenant: Tenant, page: PageRequest) -> Page[Event]:
-    """Return a page of a tenant's listed events that are not over, the earliest first."""
+def list_coming(tenant: Tenant, page: PageRequest, of_series: str | None = None) -> Page[Event]:
+    """Return a page of a tenant's listed events that are not over, the earliest first.
+
+    `of_series`: only those of this series.
+    """
     now = clock.now()
     is_coming = (Event.end_at > now) | (
         Event.end_at.is_null() & (Event.start_at > now - OVER_AFTER_START)
     )
-    query = _listed_events(tenant.id).where(is_coming)
-    return paginate(query, [Event.start_at, Event.id], page, scope=f"coming {tenant.id}")
+    query, scope = _listed_events(tenant.id).where(is_coming), f"coming {tenant.id}"
+    if of_series is not None:
+        query, scope = query.where(Event.series == of_series), f"{scope} {of_series}"
+    return paginate(query, [Event.start_at, Event.id], page, scope=scope)
+
+
+def get_series(tenant: Tenant, slug: str, config: Config) -> Versioned[SeriesListing]:
+    """Return a series with its listed events that are not over, the earliest first. NotFound.
+
+    It is public if one of its events is listed, also a past one.
+    """
+    now = clock.now()
+    version = catalog_version.of_tenant(tenant, now)
+    of_series = _listed_events(tenant.id).where(Event.series == slug)
+    if (last := of_series.order_by(Event.start_at.desc()).first()) is None:
+        raise NotFound("This event does not exist.")
+    coming = list_coming(tenant, PageRequest(MAX_PAGE, None, config.keyring), slug).data
+    for event in coming:
+        event.tenant = tenant
+    written = series.read(tenant.id, slug)
+    written.title = written.title or (coming[0] if coming else last).title
+    if coming:
+        version = version.at_most_until(min(each.over_at for each in coming))
+    return Versioned(SeriesListing(written, coming), version)
 
 
 def page_of(event: Event, config: Config) -> str | None:

@@ -104,7 +104,7 @@ def _written(mail: Mail, facts: Facts, recipient: str, smtp: Smtp, config: Confi
     event = facts["calendar_of"]
     if event is not None:
         message.add_attachment(
-            calendars.ics(event, public_listing.page_of(event, config)).encode(),
+            calendars.ics([(event, public_listing.page_of(event, config))]).encode(),
             maintype="text",
             subtype="calendar",
             filename="event.ics",
