@@ -29,6 +29,7 @@ from schemas.images import image_url
 from schemas.locales import a_locale
 from schemas.questions import PublicQuestionSchema
 from ticketing.constants import MAX_SAFE_INTEGER, EventType, Obstacle, Publication, Visibility
+from ticketing.limits import MAX_REMINDER_HOURS
 
 SORTS = ("created_at", "-created_at", "start_at", "-start_at")
 
@@ -131,6 +132,14 @@ FIELDS: Fields = {
             " page work.",
         ),
     ),
+    "reminder_hours": Int(
+        load_default=None,
+        allow_none=True,
+        validate=Range(1, MAX_REMINDER_HOURS),
+        metadata=documented(
+            24, "So long before the start, people get one mail with their tickets. Null: none."
+        ),
+    ),
     "capacity": Int(
         load_default=None,
         allow_none=True,
@@ -156,6 +165,12 @@ class EventChangeSchema(BaseSchema):
     force = Bool(
         metadata={
             "description": "Whether to move an event with held or sold tickets into the past."
+        }
+    )
+    tell_people = Bool(
+        metadata={
+            "description": "Whether people with tickets get a mail if the time or the place of a"
+            " published event changes. Default: true."
         }
     )
 

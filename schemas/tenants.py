@@ -13,12 +13,14 @@ from schemas.base import (
     an_http_url,
     an_id,
     documented,
+    one_of,
     optional,
     shown,
 )
 from schemas.checks import NOT_BLANK, Length, Range, Written
 from schemas.locales import a_locale
 from ticketing.constants import DEFAULT_TOLERANCE_MOST, MAX_TOLERANCE, MAX_TOLERANCE_PERCENT
+from ticketing.notification_types import SaleMails
 
 COLOR = r"^#[0-9A-Fa-f]{6}$"
 FIELDS: Fields = {
@@ -52,6 +54,15 @@ FIELDS: Fields = {
         ),
     ),
     "locale": a_locale("The language of pages and mails, if nothing else says it.", required=True),
+    "sale_mails": one_of(
+        SaleMails,
+        required=True,
+        metadata=documented(
+            "daily",
+            "Mails to administrators about sales: about each that was paid, one a day about all, or"
+            " none.",
+        ),
+    ),
     "early_confirmation": Bool(
         metadata=documented(
             True,

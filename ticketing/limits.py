@@ -78,6 +78,12 @@ LINK_REQUESTS_PER_CLIENT = 10
 MAILBOXES_PER_CLIENT = 20
 """Mailboxes a day to which one client can cause mails without paying, over all tenants."""
 
+MAX_REMINDER_HOURS = 168
+"""How long before its start an event may remind its people: a week."""
+
+MESSAGES_PER_EVENT = 3
+"""Messages a day that an organizer writes to the people of one event."""
+
 MAILS_PER_SEAT, MAILS_WITHOUT_SALES = 3, 1000
 """The default of MAILS_PER_TENANT: mails a day for each seat sold, and besides."""
 

@@ -36,6 +36,7 @@ class NotificationType(StrEnum):
     WALLET_CHANGE_REQUESTED = "wallet.change_requested"
     WALLET_CHANGED = "wallet.changed"
     WALLET_CHANGE_CANCELED = "wallet.change_canceled"
+    MESSAGE_SENT = "message.sent"
     WEBHOOK_FAILING = "webhook.failing"
     WEBHOOK_TEST = "webhook.test"
 
@@ -47,6 +48,7 @@ class MailKind(StrEnum):
     PART_ARRIVED = "part_arrived"
     ORDER_CONFIRMED = "order_confirmed"
     TICKET = "ticket"
+    TICKET_AGAIN = "ticket_again"
     TRANSFER_OFFERED = "transfer_offered"
     REFUND_DUE = "refund_due"
     REFUND_ADDRESS_CHANGED = "refund_address_changed"
@@ -54,6 +56,12 @@ class MailKind(StrEnum):
     EVENT_CANCELED = "event_canceled"
     EVENT_MOVED = "event_moved"
     ANSWERS_MISSING = "answers_missing"
+    REMINDER = "reminder"
+    MESSAGE = "message"
+    MESSAGE_PREVIEW = "message_preview"
+    MESSAGE_WRITTEN = "message_written"
+    SALE = "sale"
+    SALES_OF_DAY = "sales_of_day"
     LOST_LINKS = "lost_links"
     MEMBER_INVITED = "member_invited"
     WALLET_CHANGE_REQUESTED = "wallet_change_requested"
@@ -75,6 +83,37 @@ class MailStatus(StrEnum):
     WAITING = "waiting"
     SENT = "sent"
     DROPPED = "dropped"
+
+
+class Audience(StrEnum):
+    """To whom a message of an organizer goes: to those who can still come, or could.
+
+    `holders`: of valid tickets. `buyers`: who ordered these. `not_redeemed`: holders who have not
+    come in. `canceled`: whose tickets ended with the event.
+    """
+
+    HOLDERS = "holders"
+    BUYERS = "buyers"
+    NOT_REDEEMED = "not_redeemed"
+    CANCELED = "canceled"
+
+
+class MessageStatus(StrEnum):
+    """What became of a message. A preview goes to its writer only, and is in no list."""
+
+    SCHEDULED = "scheduled"
+    SENDING = "sending"
+    SENT = "sent"
+    CANCELED = "canceled"
+    PREVIEW = "preview"
+
+
+class SaleMails(StrEnum):
+    """How administrators learn of sales: of each at once, once a day, or not by mail."""
+
+    NONE = "none"
+    EACH = "each"
+    DAILY = "daily"
 
 
 EVERY_TYPE = "*"

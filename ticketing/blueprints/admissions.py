@@ -22,6 +22,7 @@ from ticketing.errors import (
     AlreadyRedeemed,
     DoorsUnsynced,
     MailNotConfigured,
+    NoEmail,
     NotFound,
     NotRedeemed,
     SaleCanceled,
@@ -34,7 +35,7 @@ from ticketing.services.orders import admissions, answers, guest_list, reissues
 from ticketing.services.pagination import Page
 from ticketing.services.payments import voids
 from ticketing.web import auth
-from ticketing.web.audited import audited, recorded
+from ticketing.web.audited import audited, noted, recorded
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
 from ticketing.web.idempotency import idempotent, never_stored
@@ -115,6 +116,16 @@ def reissue_admission(body: dict[str, Any], tenant: str, admission_id: str) -> A
     """
     email = body.get("email")
     return reissues.reissue(caller().tenant_id, admission_id, email=email, config=config())
+
+
+@blp.post("/admissions/<admission_id>/send")
+@idempotent
+@blp.response(200, AdmissionSchema)
+@blp.raises(NotFound, AdmissionVoid, NoEmail, MailNotConfigured)
+def send_admission(tenant: str, admission_id: str) -> Admission:
+    """Mail a ticket to its holder once more: the same link, the same QR code."""
+    again = partial(reissues.send_again, caller().tenant_id, admission_id, config())
+    return noted(admission_id, again, lambda _: {"sent_again": True})
 
 
 @blp.post("/events/<event_id>/tickets/<ticket_id>/admissions")

@@ -27,7 +27,8 @@ from ticketing.models.events import Event
 from ticketing.services.catalog import copies, events
 from ticketing.services.pagination import Page
 from ticketing.web import auth
-from ticketing.web.audited import audited, copied
+from ticketing.web.audited import audited, noted
+from ticketing.web.audited import copies as audited_copies
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config, page_request, tenant_of_path
 from ticketing.web.idempotency import idempotent
@@ -71,13 +72,13 @@ def get_event(tenant: str, event_id: str) -> Event:
 @blp.patch("/<event_id>")
 @blp.arguments(EventChangeSchema)
 @blp.response(200, EventSchema)
-@audited(EventSchema, before=events.get, details=("force",))
+@audited(EventSchema, before=events.get, details=("force", "tell_people"))
 @blp.raises(NotFound, SlugTaken, SlugFixed, CapacityTooLow, InThePast)
 def change_event(body: dict[str, Any], tenant: str, event_id: str) -> Event:
     """Change some fields of an event. To move it into the past with tickets, send `force`."""
-    fields = {name: value for name, value in body.items() if name != "force"}
-    force = body.get("force", False)
-    return events.change(tenant_of_path(), event_id, fields, config(), force=force)
+    how = {name: body[name] for name in ("force", "tell_people") if name in body}
+    fields = {name: value for name, value in body.items() if name not in how}
+    return events.change(tenant_of_path(), event_id, fields, config(), **how)
 
 
 @blp.post("/<event_id>/status")
@@ -118,4 +119,4 @@ def copy_event(body: dict[str, Any], tenant: str, event_id: str) -> dict[str, An
         status=body["status"],
         series_slug=body["series"],
     )
-    return {"data": copied(event_id, copy)}
+    return {"data": noted(event_id, copy, audited_copies)}

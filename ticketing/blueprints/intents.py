@@ -1,25 +1,29 @@
-"""The surface on which organizers read payment intents."""
+"""The surface on which organizers read payment intents, and send their mails again."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from schemas.base import PageQuery, page_of
 from schemas.intents import (
     AdminIntentDetailSchema,
     AdminIntentSchema,
+    EmailChangeSchema,
     IntentListQuery,
     PaymentSchema,
 )
 from ticketing.constants import Role
-from ticketing.errors import NotFound
+from ticketing.errors import EmailClosed, MailNotConfigured, NotFound
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.services.catalog import vouchers
-from ticketing.services.orders import intents, order_search
+from ticketing.services.orders import buyer_emails, intents, order_search
 from ticketing.services.pagination import Page
 from ticketing.web import auth
+from ticketing.web.audited import noted
 from ticketing.web.blueprint import ApiBlueprint
-from ticketing.web.context import caller, page_request
+from ticketing.web.context import caller, config, page_request
+from ticketing.web.idempotency import idempotent
 
 blp = ApiBlueprint(
     "intents",
@@ -56,6 +60,22 @@ def _hide_codes(found: Sequence[PaymentIntent]) -> None:
         for intent in found:
             if intent.voucher is not None:
                 vouchers.without_code(intent.voucher)
+
+
+@blp.post("/intents/<intent_id>/email")
+@idempotent
+@blp.arguments(EmailChangeSchema)
+@blp.response(200, AdminIntentDetailSchema)
+@blp.raises(NotFound, MailNotConfigured, EmailClosed)
+def send_intent_to_email(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
+    """Correct where the mails of an order go, and send the one that its buyer needs now.
+
+    That is its tickets, or how to pay for it. The same address gets it again: the same tickets.
+    """
+    send = partial(buyer_emails.send_again, caller().tenant_id, intent_id, body["email"], config())
+    found = noted(intent_id, send, lambda _: {"email": body["email"]})
+    _hide_codes([found])
+    return found
 
 
 @blp.get("/intents/<intent_id>/payments")

@@ -111,6 +111,7 @@ class Config:
     personal_data_days: int
     notification_days: int
     mails_per_tenant: int | None
+    message_recipients: int
     wallet_change: timedelta
     smtp: Smtp | None
     webhook_allow: tuple[Allowed, ...]
@@ -157,6 +158,7 @@ def load(environ: Mapping[str, str]) -> Config:
             MAX_NOTIFICATION_DAYS,
         ),
         mails_per_tenant=_mails_per_tenant(environ),
+        message_recipients=integer(environ, "MESSAGE_RECIPIENTS", 10_000, 0, MAX_RATE),
         wallet_change=timedelta(
             hours=integer(
                 environ,

@@ -67,6 +67,8 @@ TicketingError
 │   ├── TooManyScans               too_many_scans
 │   ├── DoorsUnsynced              doors_unsynced
 │   ├── MailNotConfigured          mail_not_configured
+│   ├── NoEmail                    no_email
+│   ├── TooManyMessages            too_many_messages
 │   ├── SaleCanceled               sale_canceled
 │   ├── CodeTaken                  code_taken
 │   ├── MaxUsagesTooLow            max_usages_too_low

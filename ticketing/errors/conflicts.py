@@ -366,6 +366,20 @@ class MailNotConfigured(Conflict):
     detail = "This service cannot send mail. Leave out the email address to get the code here."
 
 
+class NoEmail(Conflict):
+    """Nobody has said where mails about this ticket go."""
+
+    code = "no_email"
+    detail = "There is no email address to which it could be sent."
+
+
+class TooManyMessages(Conflict):
+    """The event, or the tenant, has sent enough messages today."""
+
+    code = "too_many_messages"
+    detail = "Too many messages were sent today, or to too many people. Try again tomorrow."
+
+
 class QuestionAnswered(Conflict):
     """The change would spoil answers that were given."""
 

@@ -7,6 +7,7 @@ admissions.py: admissions (people call them tickets), one per seat, and the offe
 payment_intents.py: orders. AWAITING and UNSETTLED are conditions that indexes support
 ticket_types.py, events.py: what is sold; their stock, `held` and `sold`; an event has stock of its
     own only if it has a capacity
+messages.py: what organizers write to the people of an event
 series.py: what the page of a series of events says
 billing.py: who an order is billed to
 images.py: the files of pictures and logos, by their digest

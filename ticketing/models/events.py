@@ -35,6 +35,8 @@ class Event(BaseModel):
     `carts`: one order may have several ticket types. `order_questions` counts the questions that
     are asked before an order, `attendee_questions` those that each ticket is asked. Archived ones
     do not count. `questions_reminded_at`: when mails were planned to those who had not answered.
+    `reminder_hours`: how long before the start its people get a mail with their tickets (None:
+    none). `reminded_at`: when these mails were planned.
     `image_digest`: its picture, of the table `images`.
     `series`: the name of the series that it belongs to, which is the address of its page.
     `was_published`: whether it was published when it was canceled. If so, its page stays.
@@ -60,6 +62,8 @@ class Event(BaseModel):
     order_questions = IntegerField(default=0)
     attendee_questions = IntegerField(default=0)
     questions_reminded_at = UtcDateTimeField(null=True)
+    reminder_hours = IntegerField(null=True)
+    reminded_at = UtcDateTimeField(null=True)
     doors_open_at = UtcDateTimeField(null=True)
     transfers_end_at = UtcDateTimeField(null=True)
     image_digest = TextField(null=True)

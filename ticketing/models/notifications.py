@@ -149,6 +149,8 @@ class Mail(BaseModel):
 
     `amount`: of a part of the price that has arrived, what the order had received then.
 
+    `message_id`: the message of an organizer that it brings, or is about.
+
     `recipient` is set only if the subject does not have the address, and only until the mail ended.
     `recipient_digest` is a keyed digest of the address: who is told of an event is told once.
     `mailbox`, `client` and `client_site` are digests of the mailbox and of the client's networks.
@@ -164,6 +166,7 @@ class Mail(BaseModel):
     subject = TextField()
     generation = IntegerField(null=True)
     notification_id = TextField(null=True)
+    message_id = TextField(null=True)
     recipient = TextField(null=True)
     recipient_digest = TextField(null=True)
     amount = BigIntegerField(null=True)

@@ -6,6 +6,7 @@ from ticketing import locales
 from ticketing.constants import DEFAULT_TOLERANCE_MOST, MICRO_UNIT_DECIMALS
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.wallets import Wallet
+from ticketing.notification_types import SaleMails
 
 
 class Tenant(BaseModel):
@@ -15,6 +16,8 @@ class Tenant(BaseModel):
     None: not shown. Answers to mails go to `contact_email`. `logo_digest`: the logo, of the table
     `images`. `early_confirmation`: small orders of events that are not soon are confirmed before
     their payment is final. `locale`: the language of pages and mails, if nothing else says it.
+    `sale_mails`: whether administrators get mails about sales. `sales_told_at`: when those of the
+    last day were planned.
 
     Of a payment, `payment_tolerance_percent` of the amount may be missing, and at most
     `payment_tolerance_most` micro-units: see `tolerance_of`.
@@ -34,6 +37,8 @@ class Tenant(BaseModel):
     tax_id = TextField(null=True)
     accent_color = TextField(null=True)
     locale = TextField(default=locales.DEFAULT)
+    sale_mails = TextField(default=SaleMails.NONE)
+    sales_told_at = UtcDateTimeField(null=True)
     logo_digest = TextField(null=True)
     early_confirmation = BooleanField(default=False)
     payment_tolerance_percent = IntegerField(default=0)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial, wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from flask import request
 from marshmallow import Schema
@@ -17,6 +17,7 @@ from ticketing.services.access.audit_log import Actor
 from ticketing.web.context import address, caller, request_id
 
 View = Callable[..., Any]
+T = TypeVar("T")
 
 
 def audited(
@@ -87,16 +88,24 @@ def erased(erase: Callable[[str, str], None], subject: str, *, action: str | Non
         audit_log.record(tenant_id, actor(action), subject, before=None, after={"erased": True})
 
 
-def copied(
-    event_id: str, copy: Callable[[], list[Event]], *, action: str | None = None
-) -> list[Event]:
-    """Copy an event, and record that as one change of it, with the ids of the copies."""
+def noted(
+    subject: str,
+    change: Callable[[], T],
+    after: Callable[[T], dict[str, Any]],
+    *,
+    action: str | None = None,
+) -> T:
+    """Make a change and record what `after` says of it: of what is not in the subject's fields."""
     tenant_id = caller().tenant_id
     with audit_log.changes(tenant_id):
-        made = copy()
-        after = {"copies": [each.id for each in made]}
-        audit_log.record(tenant_id, actor(action), event_id, before=None, after=after)
-    return made
+        changed = change()
+        audit_log.record(tenant_id, actor(action), subject, before=None, after=after(changed))
+    return changed
+
+
+def copies(made: Sequence[Event]) -> dict[str, Any]:
+    """Return what the audit log says of an event that was copied."""
+    return {"copies": [each.id for each in made]}
 
 
 def actor(action: str | None = None) -> Actor:

@@ -34,10 +34,12 @@ from ticketing.services.leases import LeaseHolder
 from ticketing.services.mail import (
     budgets,
     daily_bound,
+    messages,
     parts,
     planning,
     recipients,
     reminders,
+    sale_mails,
     texts,
 )
 from ticketing.services.mail.budgets import Budget
@@ -106,8 +108,11 @@ class Mailer:
             mail_queue.drop_old()
             reminders.plan()
             parts.plan()
+            sale_mails.plan_days()
+            messages.plan(self._config.keyring)
             while not self._is_stopped() and self._lease.keep() and self._round(smtp):
                 pass
+            messages.end()
         except Unusable as error:
             self._rest(error)
             return f"the mail server is unusable: {error}"

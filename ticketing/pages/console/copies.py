@@ -22,7 +22,8 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
 from ticketing.services.catalog import copies, events, series
-from ticketing.web.audited import copied, recorded
+from ticketing.web.audited import copies as audited_copies
+from ticketing.web.audited import noted, recorded
 from ticketing.web.context import caller, config
 from ticketing.web.idempotency import once
 
@@ -73,7 +74,7 @@ def _copy(event_id: str, sent: dict[str, Any]) -> str:
         status=sent["status"],
         series_slug=sent["series"],
     )
-    made = copied(event_id, copy, action="events_copy_event")
+    made = noted(event_id, copy, audited_copies, action="events_copy_event")
     return made[0].id if len(made) == 1 else ""
 
 

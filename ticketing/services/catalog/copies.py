@@ -38,6 +38,7 @@ _EVENT = (
     "carts",
     "order_questions",
     "attendee_questions",
+    "reminder_hours",
     "image_digest",
     "visibility",
     "locale",
@@ -237,7 +238,7 @@ def _add_ticket_types(
 def _add_questions(
     rows: _Rows, asked: Sequence[Question], copied: Row, type_ids: Mapping[str, str]
 ) -> None:
-    """Add copies of questions, except of those that are only for ticket types that are not copied."""
+    """Add copies of questions, except those that are only for ticket types without a copy."""
     for each in asked:
         wanted = each.ticket_id_list
         kept = None if wanted is None else [type_ids[i] for i in wanted if i in type_ids]

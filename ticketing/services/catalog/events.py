@@ -130,9 +130,17 @@ def get(tenant_id: str, event_id: str) -> Event:
 
 
 def change(
-    tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config, *, force: bool = False
+    tenant: Tenant,
+    event_id: str,
+    fields: dict[str, Any],
+    config: Config,
+    *,
+    force: bool = False,
+    tell_people: bool = True,
 ) -> Event:
     """Change the given fields. `force` moves an event with tickets into the past.
+
+    `tell_people`: who has a ticket gets a mail about another time or place of a published event.
 
     NotFound, SlugTaken, SlugFixed, CapacityTooLow, InThePast; Invalid if it ends before it starts,
     or before the doors open.
@@ -158,7 +166,8 @@ def change(
             if not {"slug", "series"}.isdisjoint(changed):
                 series.check_free(tenant.id, [event.slug], event.series)
             if changed:
-                feed.record(tenant.id, *facts.event_changed(event, changed))
+                fact = facts.event_changed(event, changed, tell_people=tell_people)
+                feed.record(tenant.id, *fact)
     except IntegrityError:
         raise SlugTaken from None
     return _with_obstacles(tenant, event, config)

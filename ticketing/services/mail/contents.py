@@ -18,7 +18,13 @@ from ticketing.models.tenants import Tenant
 from ticketing.notification_types import MailKind
 from ticketing.services import chains
 from ticketing.services.access import actors, invitations
-from ticketing.services.mail import lost_links, order_contents, recipients, values
+from ticketing.services.mail import (
+    lost_links,
+    message_contents,
+    order_contents,
+    recipients,
+    values,
+)
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.mail.values import ADDRESS, NAME, TITLE, Facts, data_of
 
@@ -28,6 +34,9 @@ _TO_THE_ORGANIZER = frozenset(
         MailKind.WALLET_CHANGE_REQUESTED,
         MailKind.WALLET_CHANGED,
         MailKind.WALLET_CHANGE_CANCELED,
+        MailKind.MESSAGE_WRITTEN,
+        MailKind.SALE,
+        MailKind.SALES_OF_DAY,
     }
 )
 """Mails to administrators. Answers to them would go to the organizer itself."""
@@ -151,6 +160,13 @@ _READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {
     MailKind.EVENT_CANCELED: order_contents.event_canceled,
     MailKind.EVENT_MOVED: order_contents.event_moved,
     MailKind.ANSWERS_MISSING: order_contents.answers_missing,
+    MailKind.TICKET_AGAIN: order_contents.ticket,
+    MailKind.REMINDER: message_contents.reminder,
+    MailKind.MESSAGE: message_contents.message,
+    MailKind.MESSAGE_PREVIEW: message_contents.message_preview,
+    MailKind.MESSAGE_WRITTEN: message_contents.message_written,
+    MailKind.SALE: message_contents.sale,
+    MailKind.SALES_OF_DAY: message_contents.sales_of_day,
     MailKind.LOST_LINKS: _lost_links,
     MailKind.MEMBER_INVITED: _member_invited,
     MailKind.WEBHOOK_FAILING: _webhook_failing,

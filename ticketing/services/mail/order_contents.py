@@ -14,6 +14,7 @@ from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.stray_accounts import Account
 from ticketing.models.ticket_types import TicketType
+from ticketing.notification_types import MailKind
 from ticketing.services import admission_views, chains
 from ticketing.services.mail import budgets, values
 from ticketing.services.mail.plain_text import plain
@@ -63,7 +64,7 @@ def _to_pay(intent: PaymentIntent, config: Config) -> Facts:
     elsewhere = [each for each in accounts.strays_of(intent) if each.unassigned]
     return {
         **_order(intent, config),
-        **_bought(intent),
+        **bought(intent),
         "name": None,
         "is_seen": False,
         "due": intent.amount_due,
@@ -100,7 +101,7 @@ def order_confirmed(mail: Mail, config: Config) -> Facts | None:
     ]
     return {
         **_order(intent, config),
-        **_bought(intent),
+        **bought(intent),
         "calendar_of": intent.event,
         "calendar_url": values.calendar_url(intent.event, config),
         "tickets": tickets,
@@ -116,7 +117,7 @@ def _types_of(found: Sequence[Admission]) -> Mapping[str, TicketType]:
     return {each.id: each for each in TicketType.select().where(TicketType.id.in_(wanted))}
 
 
-def _bought(intent: PaymentIntent) -> Facts:
+def bought(intent: PaymentIntent) -> Facts:
     """Return the lines of an order, with what each costs, and the sum."""
     items.read([intent])
     items.add_names([intent])
@@ -144,11 +145,11 @@ def ticket(mail: Mail, config: Config) -> Facts | None:
     admission_views.for_holder(admission, config.keyring, shows_code=True)
     return {
         "event": values.event(admission.event, config),
-        "spoken": _spoken(admission),
+        "spoken": spoken(admission),
         "calendar_of": admission.event,
         "calendar_url": values.calendar_url(admission.event, config),
         "tickets": [values.ticket(admission, admission.ticket_type, config, says_name=False)],
-        "is_replacement": mail.notification_id is None,
+        "is_replacement": mail.kind == MailKind.TICKET and mail.notification_id is None,
     }
 
 
@@ -164,7 +165,7 @@ def transfer_offered(mail: Mail, config: Config) -> Facts | None:
         return None
     return {
         "event": values.event(admission.event, config),
-        "spoken": _spoken(admission),
+        "spoken": spoken(admission),
         "ticket_type": plain(admission.ticket_type.name, TITLE),
         "offer_url": offer.url,
         "until": offer.expires_at,
@@ -214,15 +215,15 @@ def refund_settled(mail: Mail, config: Config) -> Facts | None:
 
 def event_canceled(mail: Mail, config: Config) -> Facts | None:
     """That an event is canceled, and all that its buyer gets back: planning sends no other mail."""
-    intent, admission = _intent(mail), _admission(mail)
-    subject = intent or admission
+    intent = _intent(mail)
+    subject = subject_of(mail)
     if subject is None or subject.event.status != Publication.CANCELED:
         return None
     if intent is not None:
         return {**_order(intent, config), "refunds": _refunds_of(intent, config)}
     return {
         "event": values.event(subject.event, config),
-        "spoken": _spoken(subject),
+        "spoken": spoken(subject),
         "refunds": [],
         "order_url": None,
     }
@@ -252,15 +253,15 @@ def _refunds_of(intent: PaymentIntent, config: Config) -> list[Facts]:
 
 def event_moved(mail: Mail, config: Config) -> Facts | None:
     """When and where an event is now."""
-    intent, admission = _intent(mail), _admission(mail)
-    subject = intent or admission
+    intent = _intent(mail)
+    subject = subject_of(mail)
     if subject is None or subject.event.status != Publication.PUBLISHED:
         return None
     if intent is not None:
         return {**_order(intent, config), "calendar_of": intent.event}
     return {
         "event": values.event(subject.event, config),
-        "spoken": _spoken(subject),
+        "spoken": spoken(subject),
         "calendar_of": subject.event,
         "order_url": None,
     }
@@ -282,7 +283,7 @@ def answers_missing(mail: Mail, config: Config) -> Facts | None:
         return None
     return {
         "event": values.event(event, config),
-        "spoken": _spoken(intent or admission),
+        "spoken": spoken(intent or admission),
         "answer_url": url,
     }
 
@@ -302,10 +303,15 @@ def _order(intent: PaymentIntent, config: Config) -> Facts:
     }
 
 
-def _spoken(of: PaymentIntent | Admission | None) -> str | None:
+def spoken(of: PaymentIntent | Admission | None) -> str | None:
     """Return the language of an order. A ticket's is that of its order. None: the event's."""
     order = of.intent if isinstance(of, Admission) else of
     return None if order is None else order.locale
+
+
+def subject_of(mail: Mail) -> PaymentIntent | Admission | None:
+    """Return the order or the ticket that a mail is about."""
+    return _intent(mail) or _admission(mail)
 
 
 def _intent(mail: Mail) -> PaymentIntent | None:

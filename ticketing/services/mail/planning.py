@@ -18,7 +18,7 @@ from ticketing.models.notifications import Mail, Notification, NotificationFeed
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.notification_types import MailKind, MailStatus, NotificationType
-from ticketing.services.mail import recipients
+from ticketing.services.mail import recipients, sale_mails
 from ticketing.services.mail.recipients import Page
 from ticketing.services.notifications import mail_queue
 
@@ -47,7 +47,9 @@ _TO_ADMINS: dict[str, MailKind] = {
 }
 """The mail that follows for each administrator."""
 
-_MOVES = {"start_at", "timezone", "venue"}
+MOVES = frozenset({"start_at", "timezone", "venue"})
+"""The fields of an event whose change people learn of."""
+
 _READ = [
     *_ABOUT_ONE,
     *_TO_ADMINS,
@@ -113,6 +115,7 @@ def _move(feed: NotificationFeed, sequence: int) -> None:
 def _rows(found: Sequence[Notification]) -> list[Row]:
     said = _said_with_cancelation(found)
     rows = [row for each in found if each.id not in said for row in _wanted(each)]
+    rows += sale_mails.of_each(found)
     reachable = recipients.reachable(row["subject"] for row in rows)
     confirmed = _told_of_confirmation(_of_kind(rows, MailKind.ORDER_CONFIRMED))
     awaiting = _to_be_paid(_of_kind(rows, MailKind.ORDER_PLACED))
@@ -211,7 +214,9 @@ def _is_for_everybody(notification: Notification) -> bool:
         return False
     data = json.loads(notification.data)
     is_published = data["status"] == Publication.PUBLISHED
-    return is_published and not _MOVES.isdisjoint(data["changed"])
+    # The version before did not ask.
+    tells = is_published and data.get("tell_people", True)
+    return tells and not MOVES.isdisjoint(data["changed"])
 
 
 def _plan_for_everybody(notification: Notification, keyring: Keyring) -> None:

@@ -13,8 +13,10 @@ from ticketing import credentials, ids
 from ticketing.constants import EVENT_CANCELED_REASON, LIVE, SOLD, AdmissionStatus, IntentStatus
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.members import Member
+from ticketing.models.messages import Message
 from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.notification_types import Audience
 
 AT_ONCE = 500
 """How many people of an event are read at once."""
@@ -97,8 +99,12 @@ def mailbox(recipient: str) -> str:
 
 def digest(secret_key: str, address: str) -> str:
     """Return the keyed digest of an address, in any case and form of its letters."""
-    one_form = (deliverable(address) or address).lower()
-    return credentials.keyed_digest(secret_key, "mail-recipient", one_form)
+    return credentials.keyed_digest(secret_key, "mail-recipient", one_form(address))
+
+
+def one_form(address: str) -> str:
+    """Return the form in which two addresses of one mailbox are the same, in any case."""
+    return (deliverable(address) or address).lower()
 
 
 def admins(tenant_id: str) -> list[str]:
@@ -134,6 +140,47 @@ def of_canceled_event(event_id: str, canceled_at: datetime) -> Iterator[Page]:
         PaymentIntent.status.in_(SOLD) | ended_with_it,
         Admission.void_reason == EVENT_CANCELED_REASON,
     )
+
+
+def of_message(message: Message) -> Iterator[Page]:
+    """Yield everybody to whom a message of an organizer goes now, in the same order."""
+    if message.audience == Audience.BUYERS:
+        yield from _pages(message.event_id, PaymentIntent.buyer_email, _orders(message))
+    else:
+        yield from _of_event(message.event_id, _orders(message), _seats(message))
+
+
+def gets_message(message: Message, subject: str) -> bool:
+    """Return whether a message still goes to an order or a ticket."""
+    if ids.is_id(ids.INTENT, subject):
+        order = PaymentIntent.select().where(PaymentIntent.id == subject, _orders(message))
+        return bool(order.exists())
+    return bool(Admission.select().where(Admission.id == subject, _seats(message)).exists())
+
+
+def _seats(message: Message) -> Expression:
+    """Return which admissions a message is about."""
+    if message.audience == Audience.CANCELED:
+        wanted = Admission.void_reason == EVENT_CANCELED_REASON
+    else:
+        wanted = Admission.status != AdmissionStatus.VOID
+    if message.audience == Audience.NOT_REDEEMED:
+        wanted &= Admission.redeemed_at.is_null()
+    if message.ticket_id_list is not None:
+        wanted &= Admission.ticket_type.in_(message.ticket_id_list)
+    return wanted
+
+
+def _orders(message: Message) -> Expression:
+    """Return the orders of these admissions, for buyers also of those that were passed on."""
+    ordered = Admission.intent.is_null(False)
+    if message.audience != Audience.BUYERS:
+        ordered &= Admission.transferred_at.is_null()
+    seats = Admission.select(Admission.intent).where(
+        Admission.event == message.event_id, ordered, _seats(message)
+    )
+    found: Expression = PaymentIntent.id.in_(seats)
+    return found
 
 
 def _of_event(event_id: str, of_intent: Expression, of_admission: Expression) -> Iterator[Page]:

@@ -1,16 +1,17 @@
-"""Remind people once, before the doors open, of what the organizer asks and they did not answer."""
+"""Remind the people of an event once: of what they did not answer, and that it begins soon."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import ModelSelect
+from peewee import Field, ModelSelect
 
 from ticketing import clock
 from ticketing.constants import DOORS_BEFORE_START, AdmissionStatus, Publication
 from ticketing.db.connection import write_transaction
+from ticketing.limits import MAX_REMINDER_HOURS
 from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
 from ticketing.models.events import Event
@@ -21,10 +22,11 @@ from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import admissions, answers
 
 BEFORE_DOORS = timedelta(hours=72)
+"""When people are asked for answers that are missing."""
 
 
 @Prepared
-def _due(now: Any, soon: Any, soon_started: Any) -> ModelSelect[Event]:
+def _asks(now: Any, soon: Any, soon_started: Any) -> ModelSelect[Event]:
     opens_soon = (Event.doors_open_at <= soon) | (
         Event.doors_open_at.is_null() & (Event.start_at <= soon_started)
     )
@@ -38,33 +40,54 @@ def _due(now: Any, soon: Any, soon_started: Any) -> ModelSelect[Event]:
     )
 
 
-def plan() -> bool:
-    """Plan the mails of each event whose doors open soon. Return whether there was one.
+@Prepared
+def _begins(now: Any, soon: Any) -> ModelSelect[Event]:
+    # The partial index on events with reminders contains the first two conditions.
+    return Event.select().where(
+        Event.reminder_hours.is_null(False),
+        Event.reminded_at.is_null(),
+        Event.start_at > now,
+        Event.start_at <= soon,
+        Event.status == Publication.PUBLISHED,
+    )
+
+
+def plan() -> None:
+    """Plan the mails of each event whose doors open soon, and of each that begins soon.
 
     One mail for each order, about the tickets that are the buyer's still, and one for each other
-    ticket. Who has answered gets none.
+    ticket. Who has answered is not asked. If an event moves before, so does what it plans.
     """
     now = clock.now()
     soon = now + BEFORE_DOORS
-    due: list[Event] = _due.rows(now=now, soon=soon, soon_started=soon + DOORS_BEFORE_START)
-    for event in due:
-        with write_transaction():
-            claimed = Event.update(questions_reminded_at=now).where(
-                Event.id == event.id, Event.questions_reminded_at.is_null()
-            )
-            if claimed.execute() and now < event.doors_open:
-                for rows in _rows(event):
-                    mail_queue.add(rows)
-    return bool(due)
+    asks: list[Event] = _asks.rows(now=now, soon=soon, soon_started=soon + DOORS_BEFORE_START)
+    for event in asks:
+        _plan(event, Event.questions_reminded_at, MailKind.ANSWERS_MISSING, until=event.doors_open)
+    begins: list[Event] = _begins.rows(now=now, soon=now + timedelta(hours=MAX_REMINDER_HOURS))
+    for event in begins:
+        if event.start_at <= now + timedelta(hours=event.reminder_hours):
+            _plan(event, Event.reminded_at, MailKind.REMINDER, until=event.start_at)
 
 
-def _rows(event: Event) -> Iterator[list[dict[str, Any]]]:
+def _plan(event: Event, done: Field[Any], kind: MailKind, *, until: datetime) -> None:
+    """Plan the mails of one event, unless another process has done that, or it is too late."""
+    now = clock.now()
+    with write_transaction():
+        claimed = Event.update({done: now}).where(Event.id == event.id, done.is_null())
+        if claimed.execute() and now < until:
+            for rows in _rows(event, kind):
+                mail_queue.add(rows)
+
+
+def _rows(event: Event, kind: MailKind) -> Iterator[list[dict[str, Any]]]:
     after, orders = "", set[str]()
     while page := list(_page(event.id, after)):
-        lacking = answers.incomplete(event, page)
+        told = {each.id for each in page}
+        if kind is MailKind.ANSWERS_MISSING:
+            told = set(answers.incomplete(event, page))
         wanted: dict[str, int | None] = {}
         for each in page:
-            if each.id not in lacking:
+            if each.id not in told:
                 continue
             if each.intent_id is None or not admissions.shown_to_buyer(each):
                 wanted[each.id] = each.generation
@@ -73,9 +96,7 @@ def _rows(event: Event) -> Iterator[list[dict[str, Any]]]:
                 wanted[each.intent_id] = None
         reachable = recipients.reachable(wanted)
         yield [
-            mail_queue.new(
-                event.tenant_id, MailKind.ANSWERS_MISSING, subject, generation=generation
-            )
+            mail_queue.new(event.tenant_id, kind, subject, generation=generation)
             for subject, generation in wanted.items()
             if subject in reachable
         ]

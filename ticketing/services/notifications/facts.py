@@ -14,6 +14,7 @@ from ticketing.constants import IntentStatus, Publication
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
 from ticketing.models.members import Member
+from ticketing.models.messages import Message
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.ticket_types import StockCount
@@ -41,9 +42,13 @@ def event_published(event: Event) -> Fact:
     return NotificationType.EVENT_PUBLISHED, _event(event)
 
 
-def event_changed(event: Event, changed: Iterable[str]) -> Fact:
-    """Fields of an event have new values. `changed` are their names."""
-    return NotificationType.EVENT_CHANGED, {**_event(event), "changed": sorted(changed)}
+def event_changed(event: Event, changed: Iterable[str], *, tell_people: bool = True) -> Fact:
+    """Fields of an event have new values. `changed` are their names.
+
+    `tell_people`: whether mails follow if it moved.
+    """
+    data = {**_event(event), "changed": sorted(changed), "tell_people": tell_people}
+    return NotificationType.EVENT_CHANGED, data
 
 
 def event_canceled(
@@ -55,6 +60,17 @@ def event_canceled(
         "refund": refund,
         "admissions_voided": admissions_voided,
         "intents_canceled": intents_canceled,
+    }
+
+
+def message_sent(message: Message) -> Fact:
+    """All mails of a message have ended."""
+    return NotificationType.MESSAGE_SENT, {
+        "message_id": message.id,
+        "event_id": message.event_id,
+        "recipients": message.recipients,
+        "sent": message.sent,
+        "failed": message.failed,
     }
 
 

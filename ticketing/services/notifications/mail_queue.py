@@ -27,7 +27,13 @@ LIFE = timedelta(hours=48)
 WHILE_PAYING = timedelta(seconds=60)
 """After so long an order is still to be paid: its buyer may have left, and needs its link."""
 
-TO_EVERYBODY = (MailKind.EVENT_CANCELED, MailKind.EVENT_MOVED, MailKind.ANSWERS_MISSING)
+TO_EVERYBODY = (
+    MailKind.EVENT_CANCELED,
+    MailKind.EVENT_MOVED,
+    MailKind.ANSWERS_MISSING,
+    MailKind.REMINDER,
+    MailKind.MESSAGE,
+)
 """Mails of which there may be thousands at once. All others are sent before them."""
 
 AT_ONCE = 20
@@ -69,6 +75,7 @@ def new(tenant_id: str, kind: MailKind, subject: str, **columns: Any) -> dict[st
         "subject": subject,
         "generation": None,
         "notification_id": None,
+        "message_id": None,
         "recipient": None,
         "recipient_digest": None,
         "amount": None,
@@ -176,6 +183,12 @@ def forget_old(days: int) -> None:
     """Delete some mails that ended more than `days` ago, the oldest first."""
     is_old = Mail.ended_at < clock.now() - timedelta(days=days)
     pruning.delete_some(Mail.id, is_old, first=Mail.ended_at)
+
+
+def drop_of_message(message_id: str) -> None:
+    """Drop the mails of a message that wait."""
+    dropped = {"status": MailStatus.DROPPED, "ended_at": clock.now(), "error": "canceled"}
+    Mail.update({**_ENDED, **dropped}).where(Mail.message_id == message_id, _WAITING).execute()
 
 
 def about(tenant_id: str, subjects: Sequence[str]) -> Sequence[Mail]:

@@ -1,4 +1,4 @@
-"""Where the mails of an order go: its buyer states an address, corrects it, or asks for it again.
+"""Where the mails of an order go: somebody states an address, corrects it, or wants a mail again.
 
 Each request plans one mail, and all mails that wait go to the new address. The old address learns
 nothing.
@@ -36,22 +36,37 @@ def send_to(tenant_reference: str, intent_id: str, email: str, config: Config) -
     NotFound. MailNotConfigured. EmailClosed. TooManyChanges.
     """
     found = intents.get(tenant_reference, intent_id)
+    intent = _send(found, email, config, most=SENT_AGAIN_PER_DAY)
+    intents.keep_names(found, intent)
+    intents.add_payment_details([intent])
+    return intent
+
+
+def send_again(tenant_id: str, intent_id: str, email: str, config: Config) -> PaymentIntent:
+    """Do the same for the organizer, as often as they want. Return the order with its details.
+
+    NotFound. MailNotConfigured. EmailClosed.
+    """
+    _send(intents.read_all(tenant_id, intent_id), email, config, most=None)
+    return intents.read_all(tenant_id, intent_id)
+
+
+def _send(found: PaymentIntent, email: str, config: Config, *, most: int | None) -> PaymentIntent:
     if clock.now() > found.event.over_at + BILLING_AFTER_EVENT:
         raise EmailClosed
     if config.smtp is None:
         raise MailNotConfigured
     with write_transaction():
         intent = locked(PaymentIntent.select().where(PaymentIntent.id == found.id)).get()
-        _refuse_too_many(intent)
+        if most is not None:
+            _refuse_too_many(intent, most)
         if intent.buyer_email != email:
             _replace(intent, email)
         mail_queue.replace(mail_queue.new(intent.tenant_id, _kind(intent), intent.id))
-    intents.keep_names(found, intent)
-    intents.add_payment_details([intent])
     return intent
 
 
-def _refuse_too_many(intent: PaymentIntent) -> None:
+def _refuse_too_many(intent: PaymentIntent, most: int) -> None:
     asked = Mail.select(Mail.created_at).where(
         Mail.subject == intent.id,
         Mail.kind.in_(ASKED_FOR),
@@ -59,8 +74,8 @@ def _refuse_too_many(intent: PaymentIntent) -> None:
         Mail.created_at > clock.now() - _DAY,
     )
     times = sorted(each.created_at for each in asked)
-    if len(times) >= SENT_AGAIN_PER_DAY:
-        left = times[-SENT_AGAIN_PER_DAY] + _DAY - clock.now()
+    if len(times) >= most:
+        left = times[-most] + _DAY - clock.now()
         raise TooManyChanges(retry_after=max(1, math.ceil(left.total_seconds())))
 
 

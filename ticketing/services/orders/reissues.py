@@ -1,10 +1,10 @@
-"""Reissue an admission: a new code for a link that was lost or leaked. The old code and QR end."""
+"""Send a ticket again, or reissue it: a new code for a link that leaked. The old one ends."""
 
 from ticketing import credentials
 from ticketing.config import Config
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import write_transaction
-from ticketing.errors import AdmissionVoid, AlreadyRedeemed, MailNotConfigured
+from ticketing.errors import AdmissionVoid, AlreadyRedeemed, MailNotConfigured, NoEmail
 from ticketing.models.admissions import Admission
 from ticketing.notification_types import MailKind
 from ticketing.services.notifications import facts, feed, mail_queue
@@ -47,3 +47,22 @@ def reissue(tenant_id: str, admission_id: str, *, email: str | None, config: Con
             columns = {"generation": admission.generation, "recipient": email}
             mail_queue.add([mail_queue.new(tenant_id, MailKind.TICKET, admission_id, **columns)])
         return admission
+
+
+def send_again(tenant_id: str, admission_id: str, config: Config) -> Admission:
+    """Mail a ticket to its holder once more, as it is: the same link, the same QR code.
+
+    NotFound, AdmissionVoid; NoEmail if the holder has no address; MailNotConfigured.
+    """
+    if config.smtp is None:
+        raise MailNotConfigured
+    admission = admissions.get(tenant_id, admission_id)
+    if admission.status == AdmissionStatus.VOID:
+        raise AdmissionVoid
+    if admission.holder_email is None:
+        raise NoEmail
+    generation = {"generation": admission.generation}
+    row = mail_queue.new(tenant_id, MailKind.TICKET_AGAIN, admission_id, **generation)
+    with write_transaction():
+        mail_queue.replace(row)
+    return admission

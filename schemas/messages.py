@@ -1,0 +1,75 @@
+"""Schemas of messages to the people of an event."""
+
+from marshmallow import fields
+
+from schemas.base import BaseSchema, Instant, Items, Text, an_id, documented, one_of
+from schemas.checks import NOT_BLANK, Length
+from ticketing.constants import MAX_PAGE
+from ticketing.notification_types import Audience, MessageStatus
+
+_SUBJECT = documented("Doors open an hour later")
+_TEXT = documented("Please come at eight.", "Plain text. Links in it are text.")
+
+
+class MessagePreviewSchema(BaseSchema):
+    """What a message says."""
+
+    subject = Text(required=True, validate=[Length(1, 120), NOT_BLANK], metadata=_SUBJECT)
+    text = Text(required=True, validate=[Length(1, 5000), NOT_BLANK], metadata=_TEXT)
+
+
+class MessageCreateSchema(MessagePreviewSchema):
+    """A new message."""
+
+    audience = one_of(
+        Audience,
+        load_default=Audience.HOLDERS,
+        metadata=documented(
+            "holders",
+            "`holders` of tickets, `buyers` of orders, those who have `not_redeemed` theirs; or, of"
+            " an event that is canceled, those whose tickets ended with it.",
+        ),
+    )
+    ticket_ids = Items(
+        Text(validate=Length(1, 80)),
+        load_default=None,
+        allow_none=True,
+        validate=Length(1, MAX_PAGE, "items"),
+        metadata=documented(None, "Only people with these ticket types. Null: all."),
+    )
+    send_at = Instant(
+        load_default=None, allow_none=True, metadata=documented(None, "Null, or past: now.")
+    )
+
+
+class MessageSchema(BaseSchema):
+    """A message to the people of an event."""
+
+    id = an_id("msg_")
+    event_id = an_id("evt_")
+    subject = fields.String(required=True, metadata=_SUBJECT)
+    text = fields.String(required=True, metadata=_TEXT)
+    audience = one_of(Audience, required=True)
+    ticket_ids = fields.List(
+        fields.String(), required=True, allow_none=True, attribute="ticket_id_list"
+    )
+    send_at = Instant(required=True)
+    status = one_of(
+        MessageStatus,
+        required=True,
+        metadata={"example": MessageStatus.SENT.value},
+    )
+    recipients = fields.Integer(
+        required=True,
+        metadata=documented(120, "Addresses. Each gets one mail, however many tickets it has."),
+    )
+    sent = fields.Integer(required=True, metadata=documented(118))
+    failed = fields.Integer(
+        required=True,
+        metadata=documented(2, "Not sent: refused, or no ticket any more when its turn came."),
+    )
+    created_by = fields.String(
+        required=True,
+        metadata=documented("mem_01hq3v5m8r2t6w9y1a4c7e0g3j", "A member or an API key."),
+    )
+    created_at = Instant(required=True)
