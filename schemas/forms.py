@@ -18,6 +18,7 @@ from schemas.base import (
 )
 from schemas.checks import ADDRESS, NOT_BLANK, Length, Range
 from schemas.events import MAX_COPIES, EventCopySchema, EventCreateSchema, starts
+from schemas.messages import MessageCreateSchema
 from schemas.payouts import PayoutCreateSchema
 from schemas.people import PersonSchema
 from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema
@@ -118,6 +119,16 @@ class CopyForm(EventCopySchema):
     every = one_of(Every, load_default=Every.ONCE)
     times = Int(load_default=1, validate=Range(1, MAX_COPIES))
     show = Bool(load_default=False)
+
+
+class MessageForm(MessageCreateSchema):
+    """A message, as the console's form has it.
+
+    `preview`: mail it to its writer only. `confirmed`: the writer saw how many people get it.
+    """
+
+    preview = Bool(load_default=False)
+    confirmed = Bool(load_default=False)
 
 
 class PublishForm(BaseSchema):

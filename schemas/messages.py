@@ -51,7 +51,11 @@ class MessageSchema(BaseSchema):
     text = fields.String(required=True, metadata=_TEXT)
     audience = one_of(Audience, required=True)
     ticket_ids = fields.List(
-        fields.String(), required=True, allow_none=True, attribute="ticket_id_list"
+        fields.String(),
+        required=True,
+        allow_none=True,
+        attribute="ticket_id_list",
+        metadata=documented(None),
     )
     send_at = Instant(required=True)
     status = one_of(

@@ -23,7 +23,7 @@ from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import admissions, answers, reissues
 from ticketing.services.payments import voids
 from ticketing.web import origin
-from ticketing.web.audited import erased, recorded
+from ticketing.web.audited import erased, noted, recorded
 from ticketing.web.context import caller, config
 from ticketing.web.idempotency import once
 
@@ -109,6 +109,22 @@ def undo_entry(admission_id: str) -> Response:
         return f"{PATH}/{admission_id}#entry-undone"
 
     return forms.carried_out(undo, lambda form: _page(admission_id, voiding=form))
+
+
+@blp.post(f"{_TICKET}/send")
+def send_ticket(admission_id: str) -> Response:
+    """Mail a ticket to its holder once more, as it is."""
+
+    def send() -> str:
+        noted(
+            admission_id,
+            partial(reissues.send_again, caller().tenant_id, admission_id, config()),
+            lambda _: {"sent_again": True},
+            action="admissions_send_admission",
+        )
+        return f"{PATH}/{admission_id}#sent-again"
+
+    return forms.carried_out(send, lambda form: _page(admission_id, reissuing=form))
 
 
 @blp.post(f"{_TICKET}/reissue")

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Any
 
-from flask import request
-from werkzeug import Response
+from flask import Response, redirect, request
+from werkzeug import Response as AnyResponse
 
 from schemas.events import (
     EventChangeSchema,
@@ -27,6 +27,8 @@ from ticketing.pages.console.words import EVENT_TYPES, VISIBILITIES
 from ticketing.pages.forms import Form
 from ticketing.services.access import audit_log
 from ticketing.services.catalog import events, ticket_types
+from ticketing.services.mail import recipients
+from ticketing.services.mail.planning import MOVES
 from ticketing.services.pagination import PageRequest
 from ticketing.services.payments import event_voids
 from ticketing.services.wallets import issuing
@@ -67,7 +69,7 @@ def new_event() -> str:
 
 
 @blp.post(paths.NEW_EVENT)
-def create_event() -> Response:
+def create_event() -> AnyResponse:
     """Create an event as a draft, and go to its page."""
 
     if _PREVIEW in request.form:
@@ -110,28 +112,40 @@ def edit_event(event_id: str) -> str:
 
 
 @blp.post(paths.event("<event_id>", "edit"))
-def change_event(event_id: str) -> Response:
+def change_event(event_id: str) -> AnyResponse:
     """Change an event, and go back to its page."""
     event = events.get(caller().tenant_id, event_id)
 
     if _PREVIEW in request.form:
         return Response(_edit_page(event, Form(values=forms.sent())))
 
-    def change() -> str:
+    def change() -> AnyResponse:
         zone = _zone()
         sent = typed_forms.read(EventChangeSchema, zone=zone)
-        force = sent.pop("force", False)
+        how: dict[str, Any] = {
+            name: sent.pop(name) for name in ("force", "tell_people") if name in sent
+        }
         fields = without_same_times(event, sent, zone)
+        if "tell_people" not in how and (told := _to_tell(event, fields)):
+            return Response(_edit_page(event, Form(values=forms.sent()), told=told))
         recorded(
             EventSchema,
-            partial(events.change, caller().tenant, event_id, fields, config(), force=force),
+            partial(events.change, caller().tenant, event_id, fields, config(), **how),
             partial(events.get, caller().tenant_id, event_id),
             action="events_change_event",
-            details={"force": True} if force else None,
+            details=how,
         )
-        return f"{paths.event(event_id)}#saved"
+        return redirect(f"{paths.event(event_id)}#saved", 303)
 
-    return forms.carried_out(change, partial(_edit_page, event))
+    return forms.answered(change, partial(_edit_page, event))
+
+
+def _to_tell(event: Event, fields: dict[str, Any]) -> int:
+    """Return how many people would get a mail about the new time or place of an event."""
+    moved = {name for name in MOVES if name in fields and fields[name] != getattr(event, name)}
+    if not moved or event.status != Publication.PUBLISHED or config().smtp is None:
+        return 0
+    return recipients.count(recipients.of_moved_event(event.id))
 
 
 @blp.get(paths.event("<event_id>", "cancel"))
@@ -141,7 +155,7 @@ def ask_to_cancel(event_id: str) -> str:
 
 
 @blp.post(paths.event("<event_id>", "cancel"))
-def cancel_event(event_id: str) -> Response:
+def cancel_event(event_id: str) -> AnyResponse:
     """Cancel an event, with or without refunds."""
 
     def cancel() -> str:
@@ -175,17 +189,21 @@ def _values(event: Event) -> dict[str, str]:
         for name in _TIMES
         if (at := getattr(event, name)) is not None
     }
-    capacity = "" if event.capacity is None else str(event.capacity)
+    numbers = {
+        name: "" if getattr(event, name) is None else str(getattr(event, name))
+        for name in ("capacity", "reminder_hours")
+    }
     carts = typed_forms.CHECKED if event.carts else ""
-    return {**texts, **times, "capacity": capacity, "carts": carts}
+    return {**texts, **times, **numbers, "carts": carts}
 
 
 def _new_page(form: Form) -> str:
-    return _form_page(form, event=None, is_draft=False)
+    return _form_page(form, event=None, is_draft=False, told=0)
 
 
-def _edit_page(event: Event, form: Form) -> str:
-    return _form_page(form, event=event, is_draft=event.status == Publication.DRAFT)
+def _edit_page(event: Event, form: Form, told: int = 0) -> str:
+    is_draft = event.status == Publication.DRAFT
+    return _form_page(form, event=event, is_draft=is_draft, told=told)
 
 
 def _form_page(form: Form, **values: Any) -> str:

@@ -1,9 +1,13 @@
 """The console's pages of orders: find them, and see what happened to one."""
 
-from flask import redirect
-from werkzeug import Response
+from functools import partial
 
+from flask import redirect
+from werkzeug import Response as AnyResponse
+
+from schemas.forms import EmailForm
 from ticketing.constants import Flag, IntentStatus, Role
+from ticketing.pages import forms
 from ticketing.pages.console import list_filters, paths, timeline, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
@@ -11,9 +15,9 @@ from ticketing.pages.forms import Form
 from ticketing.services import chains, erasure
 from ticketing.services.catalog import titles
 from ticketing.services.notifications import mail_queue, reading
-from ticketing.services.orders import intents, order_search
+from ticketing.services.orders import buyer_emails, intents, order_search
 from ticketing.services.payments import refunds
-from ticketing.web.audited import erased
+from ticketing.web.audited import erased, noted
 from ticketing.web.context import caller, config
 
 PATH = "/console/orders"
@@ -54,12 +58,34 @@ def list_orders() -> str:
 @blp.get(f"{PATH}/<intent_id>")
 def show_order(intent_id: str) -> str:
     """Show an order with its payments, tickets and mails, and what happened to it."""
+    return _page(intent_id, Form())
+
+
+@blp.post(f"{PATH}/<intent_id>/email")
+def send_again(intent_id: str) -> AnyResponse:
+    """Correct where the mails of an order go, and send the one that its buyer needs now."""
+
+    def send() -> str:
+        email = forms.read(EmailForm)["email"]
+        noted(
+            intent_id,
+            partial(buyer_emails.send_again, caller().tenant_id, intent_id, email, config()),
+            lambda _: {"email": email},
+            action="intents_send_intent_to_email",
+        )
+        return f"{PATH}/{intent_id}#sent-again"
+
+    return forms.carried_out(send, partial(_page, intent_id))
+
+
+def _page(intent_id: str, form: Form) -> str:
     tenant_id = caller().tenant_id
     order = intents.read_all(tenant_id, intent_id)
     return page(
         "order.html",
         "orders",
-        form=Form(),
+        form=form,
+        writes_mail=config().smtp is not None,
         order=order,
         zone=order.event.timezone,
         network=None if order.chain_id is None else chains.name_of(order.chain_id, config()),
@@ -74,7 +100,7 @@ def show_order(intent_id: str) -> str:
 
 
 @erasing.post(f"{PATH}/<intent_id>/erase")
-def erase_order(intent_id: str) -> Response:
+def erase_order(intent_id: str) -> AnyResponse:
     """Erase the names and email addresses of an order."""
     erased(erasure.erase_intent, intent_id, action="erasure_erase_intent")
     return redirect(f"{PATH}/{intent_id}#erased", 303)

@@ -46,6 +46,11 @@ def voucher(event_id: str, page: str) -> str:
     return f"{vouchers(event_id)}/{page}"
 
 
+def messages(event_id: str, message_id: str = "") -> str:
+    """Return the path of the messages of an event, or of one of them."""
+    return event(event_id, "/".join(filter(None, ("messages", message_id))))
+
+
 def new_ticket_type(event_id: str) -> str:
     """Return the path of the form for a new ticket type."""
     return ticket_type(event_id, "new")

@@ -10,6 +10,7 @@ from ticketing.constants import Role
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
+from ticketing.pages.console.words import SALE_MAILS
 from ticketing.pages.forms import Form
 from ticketing.services.access import tenants
 from ticketing.services.money import figures
@@ -52,5 +53,6 @@ def settings_page(form: Form) -> str:
         "early_most": config().early_most,
         "forgiven": forgiven,
         "languages": list(locales.LOCALES.items()),
+        "sale_mails": list(SALE_MAILS.items()),
     }
     return page("settings.html", "settings", form=form, **settings)

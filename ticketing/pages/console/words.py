@@ -22,10 +22,13 @@ from ticketing.constants import (
     VoucherStatus,
 )
 from ticketing.notification_types import (
+    Audience,
     DeliveryStatus,
     MailKind,
     MailStatus,
+    MessageStatus,
     NotificationType,
+    SaleMails,
     WebhookStatus,
 )
 
@@ -169,12 +172,39 @@ MAILS = {
     MailKind.EVENT_CANCELED: "Event canceled",
     MailKind.EVENT_MOVED: "Event moved",
     MailKind.ANSWERS_MISSING: "Answers missing",
+    MailKind.TICKET_AGAIN: "Ticket, once more",
+    MailKind.REMINDER: "Reminder",
+    MailKind.MESSAGE: "Message",
+    MailKind.MESSAGE_PREVIEW: "Preview of a message",
+    MailKind.MESSAGE_WRITTEN: "First message of a member",
+    MailKind.SALE: "Sold",
+    MailKind.SALES_OF_DAY: "Sold on a day",
     MailKind.LOST_LINKS: "Links of orders",
     MailKind.WEBHOOK_FAILING: "Webhook fails",
     MailKind.MEMBER_INVITED: "Invitation",
     MailKind.WALLET_CHANGE_REQUESTED: "Change of the wallet asked for",
     MailKind.WALLET_CHANGED: "Wallet changed",
     MailKind.WALLET_CHANGE_CANCELED: "Change of the wallet canceled",
+}
+
+AUDIENCES = {
+    Audience.HOLDERS: "Everybody with a ticket",
+    Audience.BUYERS: "Who ordered",
+    Audience.NOT_REDEEMED: "Who has not come in yet",
+    Audience.CANCELED: "Whose tickets ended with the event",
+}
+
+MESSAGES = {
+    MessageStatus.SCHEDULED: Word("Later"),
+    MessageStatus.SENDING: Word("Being sent"),
+    MessageStatus.SENT: Word("Sent", "good"),
+    MessageStatus.CANCELED: Word("Canceled", "quiet"),
+}
+
+SALE_MAILS = {
+    SaleMails.NONE: "No mails",
+    SaleMails.EACH: "A mail for each paid order",
+    SaleMails.DAILY: "One mail a day",
 }
 
 MAIL_STATUSES = {
@@ -215,6 +245,7 @@ SENT_TYPES = {
     NotificationType.TICKET_TYPE_SOLD_OUT: "Ticket type sold out",
     NotificationType.VOUCHER_USED_UP: "Voucher used up",
     NotificationType.TICKET_TYPE_AVAILABLE_AGAIN: "Ticket type available again",
+    NotificationType.MESSAGE_SENT: "Message sent",
     NotificationType.WEBHOOK_FAILING: "Webhook fails",
     NotificationType.WEBHOOK_TEST: "Test",
     NotificationType.MEMBER_INVITED: "Member invited",

@@ -63,7 +63,7 @@ def create(
         one_at_a_time(f"messages of {tenant_id}")
         message = _new(event, by, **fields)
         _check(event, message)
-        message.recipients = count(message)
+        message.recipients = recipients.count(recipients.of_message(message))
         _refuse_too_many(message, config)
         if not _written(tenant_id).where(Message.created_by == by).exists():
             _tell_admins(message, by)
@@ -71,15 +71,10 @@ def create(
     return message
 
 
-def count(message: Message) -> int:
-    """Return how many addresses a message would go to now."""
-    pages = recipients.of_message(message)
-    return len({recipients.one_form(address) for page in pages for _, address in page})
-
-
 def audience_of(event: Event, audience: Audience, ticket_ids: Sequence[str] | None) -> int:
     """Return how many addresses these people of an event have."""
-    return count(_new(event, "", subject="", text="", audience=audience, ticket_ids=ticket_ids))
+    message = _new(event, "", audience=audience, ticket_ids=ticket_ids)
+    return recipients.count(recipients.of_message(message))
 
 
 def preview(tenant_id: str, event_id: str, fields: dict[str, Any], by: str, config: Config) -> None:

@@ -107,6 +107,11 @@ def one_form(address: str) -> str:
     return (deliverable(address) or address).lower()
 
 
+def count(pages: Iterable[Page]) -> int:
+    """Return how many addresses these people have."""
+    return len({one_form(address) for page in pages for _, address in page})
+
+
 def admins(tenant_id: str) -> list[str]:
     """Return the ids of a tenant's active members with the role admin."""
     found = Member.select(Member.id).where(

@@ -65,7 +65,7 @@ def plan() -> None:
         _plan(event, Event.questions_reminded_at, MailKind.ANSWERS_MISSING, until=event.doors_open)
     begins: list[Event] = _begins.rows(now=now, soon=now + timedelta(hours=MAX_REMINDER_HOURS))
     for event in begins:
-        if event.start_at <= now + timedelta(hours=event.reminder_hours):
+        if event.start_at <= now + timedelta(hours=event.reminder_hours or 0):
             _plan(event, Event.reminded_at, MailKind.REMINDER, until=event.start_at)
 
 
