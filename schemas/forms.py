@@ -169,11 +169,12 @@ class InvitationForm(BaseSchema):
 
 
 class GuestsForm(BaseSchema):
-    """Guests, one a line, with the ticket that each of them gets."""
+    """Guests, one a line, with the ticket that each of them gets. `check`: only show them."""
 
     ticket_id = Text(required=True, validate=Length(1, 80))
     guests = Text(required=True, validate=[Length(1, 16_000), NOT_BLANK])
     reason = Text(validate=[Length(1, 500), NOT_BLANK])
+    check = Text()
 
 
 class ChainForm(BaseSchema):

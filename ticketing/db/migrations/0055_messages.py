@@ -34,6 +34,7 @@ INDEXES = (
     "INDEX messages_previewed ON messages (created_at) WHERE status = 'preview'",
     "UNIQUE INDEX mails_of_message ON mails (message_id, recipient_digest)"
     " WHERE message_id IS NOT NULL",
+    "INDEX guests_of_event ON admissions (event_id, id) WHERE intent_id IS NULL",
     "INDEX events_to_remind ON events (start_at)"
     " WHERE reminder_hours IS NOT NULL AND reminded_at IS NULL",
     "INDEX tenants_told_daily ON tenants (sales_told_at) WHERE sale_mails = 'daily'",

@@ -4,7 +4,7 @@ from ticketing.constants import Role
 from ticketing.pages.console import audit_words, list_filters
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
-from ticketing.services.access import actors, audit_log
+from ticketing.services.access import actors, audit_log, audit_subjects, members
 from ticketing.web.context import caller
 
 PATH = "/console/audit-log"
@@ -24,6 +24,13 @@ def list_changes() -> str:
         "audit_log",
         changes=[audit_words.change_of(each) for each in found.data],
         names=actors.names(tenant_id, {str(each.actor) for each in found.data}),
+        titles=audit_subjects.names(tenant_id, {str(each.subject) for each in found.data}),
+        people=_people(tenant_id),
         chosen=chosen,
         next_page=list_filters.next_page(found, chosen),
     )
+
+
+def _people(tenant_id: str) -> list[tuple[str, str]]:
+    """Return who can be chosen in the filter: the members with their addresses."""
+    return [(each.id, each.email) for each in members.list_all(tenant_id) if each.email]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from flask import g, redirect, request
+from flask import Response, g, redirect, request
 from werkzeug import Response as AnyResponse
 
 from ticketing import credentials
@@ -15,11 +15,13 @@ from ticketing.limits import CallClass
 from ticketing.pages import forms
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.console import session_cookie
+from ticketing.pages.console.layout import page
+from ticketing.pages.console.words import ROLES
 from ticketing.pages.guards import Page
-from ticketing.services.access import sessions
+from ticketing.services.access import members, sessions
 from ticketing.web import origin
 from ticketing.web.auth import Counts, counts_for_credential
-from ticketing.web.context import config
+from ticketing.web.context import caller, config
 
 SIGN_IN = "/console/sign-in"
 
@@ -80,6 +82,8 @@ class ConsoleBlueprint(PageBlueprint):
             return super().check_request()
         except Unauthenticated:
             return redirect(f"{SIGN_IN}?next={quote(_wanted(), safe='/')}", 303)
+        except InsufficientRole:
+            return Response(_not_for_role(), InsufficientRole.status)
 
 
 def _sent_token() -> str:
@@ -88,6 +92,13 @@ def _sent_token() -> str:
         return request.args.get(forms.CSRF_TOKEN, "")
     request.get_data()  # keeps the body, which the form would use up: `once` compares it
     return request.form.get(forms.CSRF_TOKEN, "")
+
+
+def _not_for_role() -> str:
+    """Render the page that says whom to ask, in the frame of the member's own sections."""
+    who = caller()
+    role, admins = ROLES[who.role], members.emails_of_admins(who.tenant_id)
+    return page("forbidden.html", "", role=role, admins=admins)
 
 
 def _wanted() -> str:

@@ -1,5 +1,6 @@
 """The console's guest list: tickets that cost nothing, for people whom the organizer invites."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,18 +12,22 @@ from ticketing import links
 from ticketing.constants import MAX_GUESTS, Role
 from ticketing.errors import FieldMessage, Invalid
 from ticketing.pages import forms
-from ticketing.pages.console import one_time
+from ticketing.pages.console import list_filters, one_time, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
 from ticketing.pages.forms import Form
 from ticketing.services.catalog import events, ticket_types
-from ticketing.services.orders import guest_list
+from ticketing.services.orders import admissions, guest_list
 from ticketing.web import origin
 from ticketing.web.audited import recorded
-from ticketing.web.context import caller
+from ticketing.web.context import caller, config
 
 _PATH = "/console/events/<event_id>/guests"
+_SEPARATORS = re.compile("[,;\t]")
+_HEADINGS = frozenset({"name", "email", "e-mail", "email address", "mail"})
+"""What the first line of a CSV file may have."""
+
 _TOO_MANY = FieldMessage("too_many_guests", f"At most {MAX_GUESTS} guests at once.", max=MAX_GUESTS)
 
 blp = ConsoleBlueprint("guests", __name__, reads=Role.WRITE, writes=Role.WRITE)
@@ -42,6 +47,8 @@ def add_guests(event_id: str) -> Response:
     def add() -> Response:
         sent = forms.read(GuestsForm)
         holders = _holders(sent["guests"])
+        if "check" in sent:
+            return Response(_page(event_id, Form(values=forms.sent()), holders))
 
         def issue() -> Mapping[str, Sequence[Any]]:
             guests = guest_list.add(tenant_id, event_id, sent["ticket_id"], holders)
@@ -56,7 +63,9 @@ def add_guests(event_id: str) -> Response:
                 each="admissions",
             )
         )
-        text = "Send each link to its guest: it is the ticket, and everybody who has it can use it."
+        text = "Each link is a ticket: everybody who has it can use it. Send it to its guest."
+        if config().smtp is not None:
+            text = f"Guests with an address get theirs by mail. {text}"
         back = f"/console/attendees?event_id={event_id}"
         secrets = None if made is None else [_secret(guest) for guest in made["admissions"]]
         return one_time.answer("events", Answer("Guests added", text, back, secrets))
@@ -64,21 +73,32 @@ def add_guests(event_id: str) -> Response:
     return forms.answered(add, lambda form: _page(event_id, form))
 
 
-def _holders(lines: str) -> list[dict[str, str]]:
-    """Return the guests of lines such as `Ada Lovelace, ada@example.org`. Invalid."""
-    holders = []
-    for number, line in enumerate((each for each in lines.splitlines() if each.strip()), 1):
-        name, _, email = (part.strip() for part in line.rpartition(","))
-        if "@" not in email:
-            name, email = line.strip(), ""
-        holders.append({key: text for key, text in (("name", name), ("email", email)) if text})
-        if number > MAX_GUESTS:
+def _holders(text: str) -> list[dict[str, str]]:
+    """Return the guests of the lines of a text or of a CSV file. Invalid, with the wrong lines.
+
+    Each line is a name, an address, or both, with a comma, a semicolon or a tab between them.
+    Example: `Ada Lovelace, ada@example.org`. A first line that names the columns is left out.
+    """
+    holders, wrong = [], {}
+    for number, line in enumerate(text.splitlines(), 1):
+        parts = [part.strip().strip('"').strip() for part in _SEPARATORS.split(line.strip(), 2)]
+        parts = [part for part in parts if part]
+        if not parts or (number == 1 and {part.lower() for part in parts} <= _HEADINGS):
+            continue
+        email = next((part for part in parts if "@" in part), "")
+        names = [part for part in parts if part != email]
+        holder = {"name": names[0] if names else "", "email": email}
+        holder = {name: value for name, value in holder.items() if value}
+        # A second text is no address, and would be lost.
+        if len(names) > 1 or GuestListSchema().validate({"holders": [holder]}):
+            wrong[number] = line
+        holders.append(holder)
+        if len(holders) > MAX_GUESTS:
             raise Invalid({"guests": [_TOO_MANY]})
-    wrong: dict[str, Any] = GuestListSchema().validate({"holders": holders})
-    if wrong:
-        places = ", ".join(str(place + 1) for place in wrong["holders"])
-        text = f"These guests have a wrong name or email address: {places}."
-        raise Invalid({"guests": [FieldMessage("guests", text, places=places)]})
+    if wrong or not holders:
+        places = ", ".join(map(str, wrong)) or "1"
+        said = f"These lines have a wrong name or email address: {places}."
+        raise Invalid({"guests": [FieldMessage("guests", said, places=places)]})
     return holders
 
 
@@ -87,8 +107,10 @@ def _secret(guest: Any) -> Secret:
     return Secret("Link of the ticket", origin.origin() + links.ticket(guest.code), whose)
 
 
-def _page(event_id: str, form: Form) -> str:
-    event = events.get(caller().tenant_id, event_id)
+def _page(event_id: str, form: Form, checked: Sequence[Mapping[str, str]] | None = None) -> str:
+    tenant_id = caller().tenant_id
+    event = events.get(tenant_id, event_id)
+    found = admissions.guests(tenant_id, event_id, list_filters.page_request())
     return page(
         "guests.html",
         "events",
@@ -96,4 +118,9 @@ def _page(event_id: str, form: Form) -> str:
         form=form,
         options=[(each.id, each.name) for each in ticket_types.names(event_id)],
         most=MAX_GUESTS,
+        checked=checked,
+        guests=found.data,
+        next_page=list_filters.next_page(found, {}),
+        writes_mail=config().smtp is not None,
+        words=words,
     )

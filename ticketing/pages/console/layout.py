@@ -18,31 +18,44 @@ class Section(NamedTuple):
     needs: Role = Role.READ
 
 
-SECTIONS = (
-    Section("overview", "/console", "Overview"),
-    Section("events", "/console/events", "Events"),
-    Section("orders", "/console/orders", "Orders"),
-    Section("attendees", "/console/attendees", "Attendees"),
-    Section("money", "/console/money", "Your money"),
-    Section("refunds", "/console/refunds", "Refunds"),
-    Section("wallet", "/console/wallet", "Wallet", Role.ADMIN),
-    Section("webhooks", "/console/webhooks", "Webhooks", Role.ADMIN),
-    Section("keys", "/console/keys", "API keys", Role.ADMIN),
-    Section("people", "/console/people", "People", Role.ADMIN),
-    Section("audit_log", "/console/audit-log", "Audit log", Role.ADMIN),
-    Section("settings", "/console/settings", "Settings", Role.ADMIN),
-)
+GROUPS = {
+    "": (
+        Section("overview", "/console", "Overview"),
+        Section("events", "/console/events", "Events"),
+        Section("orders", "/console/orders", "Orders"),
+        Section("attendees", "/console/attendees", "Attendees"),
+    ),
+    "Money": (
+        Section("money", "/console/money", "Your money"),
+        Section("refunds", "/console/refunds", "Refunds"),
+        Section("wallet", "/console/wallet", "Wallet", Role.ADMIN),
+    ),
+    "Set up": (
+        Section("settings", "/console/settings", "Settings", Role.ADMIN),
+        Section("people", "/console/people", "People", Role.ADMIN),
+    ),
+    "For developers": (
+        Section("keys", "/console/keys", "API keys", Role.ADMIN),
+        Section("webhooks", "/console/webhooks", "Webhooks", Role.ADMIN),
+        Section("audit_log", "/console/audit-log", "Audit log", Role.ADMIN),
+    ),
+}
+"""The sections in their groups. The first group has no name."""
 
 
 def page(template: str, section: str, **values: Any) -> str:
     """Render a template of templates/console, as a page of this section."""
     who = caller()
+    groups = [
+        (name, [each for each in found if who.role.holds(each.needs)])
+        for name, found in GROUPS.items()
+    ]
     return render.page(
         template,
         folder="console",
         tenant=who.tenant,
         section=section,
-        sections=[each for each in SECTIONS if who.role.holds(each.needs)],
+        groups=[(name, found) for name, found in groups if found],
         signed_in_as=g.email,
         may_write=who.role.holds(Role.WRITE),
         may_administer=who.role.holds(Role.ADMIN),

@@ -157,7 +157,7 @@ BY_HAND = Word("Paid by hand")
 REFUND_STATUSES = {
     RefundStatus.DUE: Word("Due", "bad"),
     RefundStatus.SETTLED: Word("Paid back", "good"),
-    RefundStatus.WAIVED: Word("Waived", "quiet"),
+    RefundStatus.WAIVED: Word("Not counted", "quiet"),
 }
 
 MAILS = {
@@ -226,7 +226,7 @@ HAPPENED = {
     NotificationType.REFUND_DUE: "Refund due",
     NotificationType.REFUND_ADDRESS_CHANGED: "Buyer stated an address for the refund",
     NotificationType.REFUND_SETTLED: "Refund paid",
-    NotificationType.REFUND_WAIVED: "Refund waived",
+    NotificationType.REFUND_WAIVED: "Refund not counted any more",
     NotificationType.ADMISSION_ISSUED: "Ticket issued",
     NotificationType.ADMISSION_TRANSFER_OFFERED: "Ticket offered to somebody else",
     NotificationType.ADMISSION_TRANSFERRED: "Ticket passed on",

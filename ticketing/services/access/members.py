@@ -67,6 +67,18 @@ def list_all(tenant_id: str) -> Sequence[Member]:
     return list(Member.select().where(Member.tenant == tenant_id).order_by(Member.id))
 
 
+def emails_of_admins(tenant_id: str) -> Sequence[str]:
+    """Return the email addresses of the administrators who can sign in, the oldest first."""
+    found = Member.select(Member.email).where(
+        Member.tenant == tenant_id,
+        Member.role == Role.ADMIN,
+        Member.disabled_at.is_null(),
+        Member.email.is_null(False),
+        Member.password_hash.is_null(False),
+    )
+    return [each.email for each in found.order_by(Member.id) if each.email is not None]
+
+
 def list_page(tenant_id: str, page: PageRequest) -> Page[Member]:
     """Return a page of a tenant's members, disabled ones included, the oldest first."""
     query = Member.select().where(Member.tenant == tenant_id)

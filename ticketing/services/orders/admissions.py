@@ -15,6 +15,7 @@ from ticketing.models.base import holds_text, literal
 from ticketing.models.events import only_event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, prepared_insert
+from ticketing.models.ticket_types import TicketType
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 _insert = prepared_insert(Admission)
@@ -152,6 +153,16 @@ def list_page(
     admission_page = paginate(query, [Admission.id], page, scope=scope, descending=newest_first)
     _read_orders_of_old(admission_page.data)
     return admission_page
+
+
+def guests(tenant_id: str, event_id: str, page: PageRequest) -> Page[Admission]:
+    """Return a page of the admissions of an event that no order bought, the newest first."""
+    query = (
+        Admission.select(Admission, TicketType)
+        .join(TicketType)
+        .where(Admission.event == only_event(tenant_id, event_id), Admission.intent.is_null())
+    )
+    return paginate(query, [Admission.id], page, scope=f"guests {event_id}", descending=True)
 
 
 def _read_orders_of_old(found: Sequence[Admission]) -> None:

@@ -29,6 +29,15 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
+// A file that is chosen fills in a text field, where it can be read and corrected.
+for (const field of document.querySelectorAll("[data-into]")) {
+  field.parentElement.hidden = false;
+  field.addEventListener("change", async () => {
+    const text = await field.files[0]?.text();
+    if (text !== undefined) document.getElementById(field.dataset.into).value = text;
+  });
+}
+
 // Parts of a page that show what happens now: each is replaced by the page that it names.
 async function refresh(part) {
   try {
