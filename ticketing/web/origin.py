@@ -79,6 +79,11 @@ def check_transport() -> None:
         raise HttpsNeeded
 
 
+def is_of_this_machine() -> bool:
+    """Return whether links of this request's origin work on this machine only."""
+    return is_loopback(urlsplit(origin()).hostname or "")
+
+
 def _is_loopback() -> bool:
     return is_loopback(urlsplit(f"//{request.host}").hostname or "")
 

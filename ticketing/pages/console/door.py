@@ -31,6 +31,11 @@ _GROUP = 4
 """Characters of a pairing code that are read together."""
 
 # Also its reads: over the API, the counts need this role.
+_ONLY_HERE = (
+    "This link only works on this computer, because its address is that of the computer itself. For"
+    " a phone, the service needs an https address: see docs/organizers.md."
+)
+
 blp = ConsoleBlueprint("door", __name__, reads=Role.WRITE, writes=Role.WRITE)
 
 
@@ -95,6 +100,8 @@ def _pairing(made: DoorDevice | None, back: str) -> Answer:
     )
     if made is None:
         return Answer(title, text, back, None)
+    if origin.is_of_this_machine():
+        text = f"{_ONLY_HERE} {text}"
     code = made.pairing_code
     link = origin.origin() + devices.PAIRING_PATH + code
     groups = "-".join(code[at : at + _GROUP] for at in range(0, len(code), _GROUP))

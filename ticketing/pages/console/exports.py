@@ -4,6 +4,7 @@ from flask import Response
 
 from ticketing.constants import Role
 from ticketing.pages.console.blueprint import ConsoleBlueprint
+from ticketing.pages.console.words import ORDER_STATUSES, TICKET_STATUSES
 from ticketing.services.exports import files
 from ticketing.web.context import caller
 from ticketing.web.download import download
@@ -27,6 +28,20 @@ def download_attendees(event_id: str) -> Response:
 def download_orders(event_id: str) -> Response:
     """Download all orders of an event."""
     return download(files.orders(caller().tenant_id, event_id))
+
+
+@blp.get("/attendees-for-people.csv")
+def download_attendees_for_people(event_id: str) -> Response:
+    """Download all tickets of an event for a spreadsheet, with words and local times."""
+    words = {str(status): word.label for status, word in TICKET_STATUSES.items()}
+    return download(files.attendees_for_people(caller().tenant_id, event_id, words))
+
+
+@blp.get("/orders-for-people.csv")
+def download_orders_for_people(event_id: str) -> Response:
+    """Download all orders of an event for a spreadsheet, with words and local times."""
+    words = {str(status): word.label for status, word in ORDER_STATUSES.items()}
+    return download(files.orders_for_people(caller().tenant_id, event_id, words))
 
 
 @blp.get("/items.csv")

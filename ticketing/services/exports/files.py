@@ -13,8 +13,9 @@ from typing import IO, Any
 from ticketing.db.connection import snapshot
 from ticketing.services.access.rate_limits import OneAtATime
 from ticketing.services.catalog import events
-from ticketing.services.exports import safe_cells, tables
+from ticketing.services.exports import safe_cells, spreadsheets, tables
 from ticketing.services.exports.answer_columns import AnswerColumns
+from ticketing.services.exports.spreadsheets import Words
 from ticketing.services.exports.tables import Table
 
 CONTENT_TYPE = "text/csv; charset=utf-8; header=present"
@@ -63,6 +64,18 @@ def vouchers(tenant_id: str, event_id: str, *, shows_codes: bool) -> CsvFile:
     """
     table = tables.VOUCHERS if shows_codes else tables.VOUCHERS_WITHOUT_CODES
     return _write(table, tenant_id, event_id)
+
+
+def attendees_for_people(tenant_id: str, event_id: str, words: Words) -> CsvFile:
+    """Return the same as `attendees` for a spreadsheet. `words`: what statuses are called."""
+    zone = events.get(tenant_id, event_id).timezone
+    return _write(spreadsheets.attendees(zone, words), tenant_id, event_id)
+
+
+def orders_for_people(tenant_id: str, event_id: str, words: Words) -> CsvFile:
+    """Return the same as `orders` for a spreadsheet. `words`: what statuses are called."""
+    zone = events.get(tenant_id, event_id).timezone
+    return _write(spreadsheets.orders(zone, words), tenant_id, event_id)
 
 
 def _write(table: Table, tenant_id: str, event_id: str) -> CsvFile:
