@@ -17,6 +17,7 @@ from ticketing.models.events import Event
 from ticketing.pages import forms, qr, render, typed_forms
 from ticketing.pages.console import list_filters, one_time, paths, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
+from ticketing.pages.console.charts import entries_chart
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
 from ticketing.pages.forms import Form
@@ -118,6 +119,7 @@ def _page(event_id: str, form: Form) -> str:
         form=form,
         devices=found.data,
         next_page=list_filters.next_page(found, {}),
+        curve=entries_chart(stats.entries(event.id)),
         **_counts(event),
     )
 

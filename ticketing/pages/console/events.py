@@ -12,9 +12,15 @@ from ticketing.constants import MAX_PAGE, EventType, Publication, Role, Visibili
 from ticketing.pages import embed, forms, typed_forms
 from ticketing.pages.console import list_filters, obstacles, paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
-from ticketing.pages.console.charts import sales_chart
+from ticketing.pages.console.charts import asked_range, sales_chart
 from ticketing.pages.console.layout import page
-from ticketing.pages.console.words import EVENT_TYPES, PUBLICATIONS, VISIBILITIES
+from ticketing.pages.console.words import (
+    DAYS,
+    EVENT_TYPES,
+    MEASURES,
+    PUBLICATIONS,
+    VISIBILITIES,
+)
 from ticketing.pages.forms import Form
 from ticketing.services import chains, images
 from ticketing.services.catalog import events, sales_by, sales_figures, ticket_types
@@ -24,7 +30,6 @@ from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
 
 SECTION = "events"
-CHART_DAYS = 120
 _SORT_NAMES = {
     "-start_at": "Latest start first",
     "start_at": "Earliest start first",
@@ -87,6 +92,8 @@ def event_page(event_id: str, form: Form) -> str:
     event = events.read(tenant, event_id, config())
     everything = PageRequest(MAX_PAGE, None, config().keyring)
     types = ticket_types.list_page(tenant, event_id, everything, config()).data
+    shown = asked_range()
+    sold = sales_figures.by_day(tenant.id, event_id, last=shown.most)
     today = clock.now().astimezone(ZoneInfo(event.timezone)).date()
     return page(
         "event.html",
@@ -94,7 +101,11 @@ def event_page(event_id: str, form: Form) -> str:
         event=event,
         image=images.picture(event.image_digest),
         figures=sales_figures.of_event(event),
-        chart=sales_chart(sales_figures.by_day(tenant.id, event_id, last=CHART_DAYS), today),
+        shown=shown,
+        day_words=DAYS,
+        measures=MEASURES,
+        chart=sales_chart(sold, today, shown),
+        has_sales=bool(sold) or any(each.sold for each in types),
         sold_by_type=sales_by.by_ticket_type(tenant.id, event_id),
         sold_by_voucher=sales_by.by_voucher(
             tenant.id, event_id, shows_codes=role.holds(Role.WRITE)

@@ -6,8 +6,9 @@ from ticketing import clock
 from ticketing.constants import Role
 from ticketing.pages.console import first_steps, list_filters
 from ticketing.pages.console.blueprint import ConsoleBlueprint
-from ticketing.pages.console.charts import sales_chart
+from ticketing.pages.console.charts import asked_range, sales_chart
 from ticketing.pages.console.layout import page
+from ticketing.pages.console.words import DAYS, MEASURES
 from ticketing.services.catalog import first_steps as progress
 from ticketing.services.catalog import sales_figures
 from ticketing.services.mail import daily_bound
@@ -15,7 +16,6 @@ from ticketing.services.money import figures
 from ticketing.web.context import caller, config
 
 SECTION = "overview"
-CHART_DAYS = 30
 
 blp = ConsoleBlueprint("overview", __name__, reads=Role.READ, writes=Role.READ)
 
@@ -26,15 +26,21 @@ def show_overview() -> str:
     me = caller()
     left = progress.left(me.tenant)
     found = sales_figures.overview(me.tenant_id, list_filters.page_request())
-    days = sales_figures.by_day(me.tenant_id, None, last=CHART_DAYS)
+    shown = asked_range()
+    days = sales_figures.by_day(me.tenant_id, None, last=shown.most)
+    sold = sales_figures.tickets_of(me.tenant_id)
     return page(
         "overview.html",
         SECTION,
         steps=first_steps.steps(left, me.tenant, me.role) if left else [],
         figures=found.data,
         money=figures.read(me.tenant_id, config().chains),
-        sold=sales_figures.tickets_of(me.tenant_id),
+        sold=sold,
+        shown=shown,
+        day_words=DAYS,
+        measures=MEASURES,
+        has_sales=bool(days) or sold.tickets > 0,
         next_page=list_filters.next_page(found, {}),
         mails=daily_bound.today(me.tenant_id, config()) if config().smtp else None,
-        chart=sales_chart(days, clock.now().astimezone(UTC).date()),
+        chart=sales_chart(days, clock.now().astimezone(UTC).date(), shown),
     )

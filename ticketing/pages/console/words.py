@@ -187,6 +187,15 @@ MAILS = {
     MailKind.WALLET_CHANGE_CANCELED: "Change of the wallet canceled",
 }
 
+DAYS = {
+    "7": "7 days",
+    "30": "30 days",
+    "90": "90 days",
+    "all": "A year",
+}
+
+MEASURES = {"tickets": "Tickets", "money": "Money"}
+
 AUDIENCES = {
     Audience.HOLDERS: "Everybody with a ticket",
     Audience.BUYERS: "Who ordered",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from peewee import JOIN, ModelSelect, fn
@@ -15,6 +17,9 @@ from ticketing.models.door import SCANNED_TYPE, DoorDevice, Scan
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.catalog import ticket_types
+
+_QUARTER, _MOST_QUARTERS = 900, 192
+"""Seconds of a quarter of an hour, and how many of them a curve has: two days."""
 
 LAST_SCANS = 20
 MAX_CONFLICTS = 100
@@ -43,6 +48,15 @@ class OfGate:
 
     gate: str | None
     inside: int
+
+
+@dataclass(frozen=True)
+class Entries:
+    """How many came in within a quarter of an hour. `place`: its number, from the first one on."""
+
+    begin: datetime
+    place: int
+    count: int
 
 
 @dataclass(frozen=True)
@@ -169,3 +183,17 @@ def _of_type(ticket_type: TicketType, rows: Sequence[Any]) -> OfTicketType:
         inside,
         sum(count for _, count in own),
     )
+
+
+def entries(event_id: str) -> list[Entries]:
+    """Return how many came in within each quarter of an hour in which somebody did."""
+    came: Any = Admission.select(Admission.redeemed_at).where(
+        Admission.event == event_id, Admission.redeemed_at.is_null(False)
+    )
+    slots = Counter(int(at.timestamp()) // _QUARTER for (at,) in came.tuples())
+    first = min(slots, default=0)
+    return [
+        Entries(datetime.fromtimestamp(slot * _QUARTER, UTC), slot - first, slots[slot])
+        for slot in sorted(slots)
+        if slot - first < _MOST_QUARTERS
+    ]
