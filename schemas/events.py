@@ -44,7 +44,7 @@ MAX_COPIES = 60
 """Copies that one request makes."""
 
 _ARE_DISTINCT = Rule(
-    lambda times: len(set(times)) == len(times), "distinct", "Must not have a time twice."
+    lambda times: len(set(times)) == len(times), "distinct_times", "Must not have a time twice."
 )
 _IS_TIMEZONE = Rule(lambda name: name in timezones(), "timezone", "Not an IANA time zone name.")
 

@@ -1,8 +1,11 @@
 """The console's page of the audit log."""
 
+import ast
+
 from tests.support.admissions import invite
 from ticketing.constants import DEFAULT_PAGE
-from ticketing.pages.console.audit_words import ACTIONS
+from ticketing.pages.console.audit_words import ACTIONS, COMMANDS
+from tools.stack import ROOT
 
 LOG = "/console/audit-log"
 
@@ -83,4 +86,26 @@ def test_every_change_over_the_api_has_words(api):
         for method, operation in item.items()
         if path.startswith("/v1/admin/") and method in ("post", "put", "patch", "delete")
     }
+    # A preview changes nothing. Pages that make a change name the operation that makes the same.
+    changes -= {"messages_preview_message"}
     assert set(ACTIONS) == changes | {"tokens_accept_invitation"}
+
+
+def test_every_change_of_the_command_line_has_words():
+    recorded = set()
+    for path in (ROOT / "ticketing" / "cli").glob("*.py"):
+        tree = ast.parse(path.read_text())
+        (group,) = [
+            node.value.args[0].value
+            for node in tree.body
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "group"
+        ] or [""]
+        for function in (each for each in tree.body if isinstance(each, ast.FunctionDef)):
+            commands = [each.args[0].value for each in function.decorator_list if _names(each)]
+            if commands and "record_change(" in ast.unparse(function):
+                recorded.add(f"{group} {commands[0]}")
+    assert set(COMMANDS) == recorded
+
+
+def _names(decorator):
+    return isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "group.command"

@@ -65,7 +65,7 @@ def test_what_is_refused_is_shown_again_with_its_dates(acme, writer, path):
     fields = {"first": "2031-03-23T02:30", "every": "week", "times": "2", "status": "draft"}
     skipped = writer.send(path, {**fields, "starts": ["2031-03-23T02:30", "2031-03-30T02:30"]})
     assert skipped.status_code == 422
-    assert "The clocks skip this time" in skipped.text
+    assert "The clocks skip this time on that day." in skipped.text
     assert _starts(skipped.text) == ["2031-03-23T02:30", "2031-03-30T02:30"]
     for wrong in ({"first": "soon"}, {"times": "61"}, {"first": "9999-12-31T20:00"}):
         answer = writer.send(path, {**fields, **wrong, "show": "on"})

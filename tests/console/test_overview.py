@@ -160,7 +160,7 @@ def test_each_event_has_its_figures(acme, node, reader):
     path = f"/console/events/{seat['event_id']}"
     for page in (OVERVIEW, path):
         figures = _figures(reader.get(page).text)
-        assert (figures["Tickets"], figures["Held"], figures["Free"]) == ("2", "3", "5")
+        assert (figures["Tickets"], figures["Reserved"], figures["Left"]) == ("2", "3", "5")
         assert (figures["Entered"], figures["Kept, in USDC"]) == ("0", "10.00")
 
 
@@ -172,9 +172,10 @@ def test_sales_per_day_are_a_chart_with_a_table_of_the_same_numbers(acme, free, 
         svg = re.search(r'<svg class="chart".*?</svg>', page, re.DOTALL)[0]
         heights = re.findall(r'height="([\d.]+)"><title>', svg)
         assert heights == ["100.0", "25.0"]
+        assert 'd="M0 100L105 20.0L125 0.0L140 0.0"' in svg  # four of five, then all
         assert "<b>5</b> tickets sold" in page
         days = page.partition("<tbody>")[2].partition("</tbody>")[0]
-        table = re.findall(r'<td class="number">(\d+)</td><td class="number">(\d+)</td>', days)
+        table = re.findall(r'="Orders">(\d+)</td>.*?="Tickets">(\d+)</td>', days)
         assert table == [("1", "1"), ("1", "4")]
         assert 'style="' not in page
 

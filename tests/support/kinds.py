@@ -21,7 +21,7 @@ from tests.support.databases import only_once
 SQL_FOLDERS = {"db"}
 """Folders of tests that are all marked `sql`."""
 
-ONE_DATABASE = {"console", "mcp", "pages", "server"}
+ONE_DATABASE = {"api", "console", "mail", "mcp", "notifications", "pages", "server", "x402"}
 """Folders of tests that are all marked `one_database`, except those that are marked `sql`."""
 
 LONGEST = (

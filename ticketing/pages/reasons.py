@@ -95,6 +95,10 @@ _REASONS = {
     ),
     "invalid_transition": N_("That is not possible any more. Look at the status again."),
     "slug_taken": "Another of your events has this name in its address. Choose another one.",
+    "too_many_messages": (
+        "Enough messages were sent today, or to enough people. Write this one tomorrow."
+    ),
+    "no_email": "There is no email address to which it could be sent. Give it a new link.",
     "slug_fixed": ("The address of a published event cannot change, because people have the link."),
     "capacity_too_low": "More tickets than that are sold or held. Choose a higher capacity.",
     "wallet_in_use": (
@@ -158,6 +162,10 @@ _AT_FIELDS = {
     "slug": "Write small letters a to z and digits, and a hyphen between words.",
     "timezone": "There is no time zone of this name. Choose one of the list.",
     "event_end": "The event would end before it begins.",
+    "local_time": "Please write a date and a time.",
+    "skipped_time": "The clocks skip this time on that day. Choose another one.",
+    "distinct_times": "Choose each time once.",
+    "audience": "Choose who can still get a message about this event.",
     "after_end": "This is after the end of the event.",
     "not_canceled": "Only an event that is canceled is refunded.",
     "chain": "Choose the network on which buyers pay the price.",

@@ -53,7 +53,7 @@ def invitation(invitation: str, password: str, email: str | None = None) -> Memb
         member = invitations.accept(invitation, password, email, keyring)
         audit_log.record(
             member.tenant_id,
-            actor_named(member.id),
+            actor_named(member.id, "tokens_accept_invitation"),
             member.id,
             before=_recorded(invited),
             after=_recorded(member),

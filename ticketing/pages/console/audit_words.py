@@ -34,7 +34,6 @@ ACTIONS = {
     "intents_send_intent_to_email": "Mail of an order sent again",
     "messages_cancel_message": "Message canceled",
     "messages_create_message": "Message written",
-    "pages_sign_in_accept_invitation": "Invitation accepted",
     "series_change_series": "Series changed",
     "members_change_member": "Role of a person changed",
     "members_disable_member": "Person disabled",
@@ -70,7 +69,22 @@ ACTIONS = {
     "webhooks_rotate_webhook": "New secret of a webhook",
     "webhooks_test_webhook": "Webhook tested",
 }
-"""What was done, by the operation of the API. Commands of the command line have their own names."""
+"""What was done, by the operation of the API. Pages name the one that does the same."""
+
+COMMANDS = {
+    "db restored": "Addresses passed over after a restore",
+    "keys create": "API key created",
+    "keys revoke": "API key revoked",
+    "keys revoke-all": "All API keys revoked",
+    "keys rotate": "New secret of an API key",
+    "members add": "Person added",
+    "members disable": "Person disabled",
+    "members invite": "Person invited",
+    "personal-data erase": "Names and email addresses erased",
+    "tenants create": "Organizer created",
+    "tenants rename": "Organizer renamed",
+}
+"""What was done by the operator, by the command."""
 
 _PAGES = {
     ids.EVENT: "/console/events/",
@@ -115,7 +129,7 @@ def change_of(entry: AuditLogEntry) -> Change:
         actor=entry.actor,
         address=entry.address,
         action=entry.action,
-        label=ACTIONS.get(entry.action),
+        label=ACTIONS.get(entry.action) or COMMANDS.get(entry.action),
         subject=entry.subject,
         path=_path(entry.subject),
         is_new=before is None,
