@@ -26,6 +26,7 @@ TEMPLATE = FOLDER / "messages.pot"
 SHIPPED = list(LOCALES)[1:]
 """The languages with a catalog. Messages are written in the first of all, English."""
 
+_OF_ORGANIZERS = ("member_", "message_written", "sale", "wallet_", "webhook_")
 _JINJA = "jinja2.ext.babel_extract"
 # The console stays English, and so do mails to people who work for the organizer.
 _METHODS = [
@@ -33,7 +34,7 @@ _METHODS = [
     ("pages/**.py", "python"),
     ("services/mail/**.py", "python"),
     ("templates/pages/**.*", _JINJA),
-    *((f"templates/mail/{each}*", "ignore") for each in ("member_", "wallet_", "webhook_")),
+    *((f"templates/mail/{each}*", "ignore") for each in _OF_ORGANIZERS),
     ("templates/mail/**.*", _JINJA),
 ]
 _OF_JINJA = {"trimmed": "true", "newstyle_gettext": "true", "silent": "false"}
