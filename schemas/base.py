@@ -244,7 +244,7 @@ class Instant(fields.DateTime):
         return None if value is None else clock.rfc3339(value)
 
 
-class LocalTime(fields.NaiveDateTime):
+class LocalTime(Text):
     """A time as clocks show it somewhere, without an offset."""
 
     pattern = LOCAL_TIME
@@ -260,6 +260,9 @@ class LocalTime(fields.NaiveDateTime):
             return datetime.fromisoformat(value)
         except ValueError:
             raise self.make_error("invalid") from None
+
+    def _serialize(self, value: Any, *args: Any, **kwargs: Any) -> str | None:
+        return None if value is None else str(value.isoformat())
 
 
 class JsonObject(fields.Dict):

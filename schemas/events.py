@@ -29,7 +29,7 @@ from schemas.images import image_url
 from schemas.locales import a_locale
 from schemas.questions import PublicQuestionSchema
 from ticketing.constants import MAX_SAFE_INTEGER, EventType, Obstacle, Publication, Visibility
-from ticketing.limits import MAX_REMINDER_HOURS
+from ticketing.notification_types import MAX_REMINDER_HOURS
 
 SORTS = ("created_at", "-created_at", "start_at", "-start_at")
 

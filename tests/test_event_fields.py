@@ -36,6 +36,7 @@ NOT_SET_BY_ORGANIZERS = {
     "order_questions",
     "attendee_questions",
     "questions_reminded_at",
+    "reminded_at",
     "image_digest",
 }
 """The columns of an event that are no fields of it."""
@@ -51,6 +52,8 @@ VALUES = {
     "transfers_end_at": "2031-06-01T07:04:00Z",
     "online_join_url": "https://meet.example.org/the-link-to-join",
     "capacity": 987_654_321,
+    "reminder_hours": 163,
+    "series": "the-series-of-the-event",
     "carts": True,
     "visibility": "public",
     "locale": "en",
@@ -64,6 +67,7 @@ SECRET = {"online_join_url": "only people with a ticket see it"}
 INTERNAL = {
     **SECRET,
     "capacity": "buyers see what is sold out, and not how many tickets there are",
+    "reminder_hours": "people see the mail",
     "visibility": "an unlisted event is in no list; who has its link needs to know no more",
 }
 RULES = {
@@ -71,6 +75,7 @@ RULES = {
     "carts": "a rule of orders; the form on the event's page follows it",
 }
 SPOKEN = {"locale": "the language of the words around the organizer's own texts"}
+NO_SERIES = {"series": "the event's page and the API lead to the other dates"}
 NO_DOORS = {"doors_open_at": "a rule of tickets; the event's page and JSON-LD show it"}
 
 
@@ -126,7 +131,7 @@ def console_form(shown):
 
 def public_page(shown):
     """Return the page without its head, which has the JSON-LD."""
-    return shown.get(f"/acme/{shown.event['slug']}").split("<main", 1)[1]
+    return shown.get(f"/acme/{shown.event['slug']}").split("<body", 1)[1]
 
 
 def json_ld(shown):
@@ -191,6 +196,7 @@ SURFACES = {
             **INTERNAL,
             **RULES,
             **SPOKEN,
+            **NO_SERIES,
             "timezone": "each time has its offset",
         },
         words={"type": "MixedEventAttendanceMode"},
@@ -203,6 +209,7 @@ SURFACES = {
             **RULES,
             **SPOKEN,
             **NO_DOORS,
+            **NO_SERIES,
             "timezone": "its times are in UTC (docs/decisions.md)",
             "type": "iCalendar has no property for it",
         },
@@ -229,6 +236,7 @@ SURFACES = {
                 **RULES,
                 **({} if "HTML" in name else SPOKEN),
                 **NO_DOORS,
+                **NO_SERIES,
                 "description": "the mail has a link to the event's page",
             },
             words={"type": "Online: the link to join is on the page of your ticket."},

@@ -78,9 +78,6 @@ LINK_REQUESTS_PER_CLIENT = 10
 MAILBOXES_PER_CLIENT = 20
 """Mailboxes a day to which one client can cause mails without paying, over all tenants."""
 
-MAX_REMINDER_HOURS = 168
-"""How long before its start an event may remind its people: a week."""
-
 MESSAGES_PER_EVENT = 3
 """Messages a day that an organizer writes to the people of one event."""
 

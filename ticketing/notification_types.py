@@ -98,6 +98,10 @@ class Audience(StrEnum):
     CANCELED = "canceled"
 
 
+MAX_REMINDER_HOURS = 168
+"""How long before its start an event may remind its people: a week."""
+
+
 class MessageStatus(StrEnum):
     """What became of a message. A preview goes to its writer only, and is in no list."""
 

@@ -114,7 +114,7 @@ def test_a_mail_may_show_an_event_that_the_public_does_not_see(acme, status, sho
     if status == "canceled":
         acme.api().post(f"{acme.path}/events/{made['id']}/status", {"status": status})
     event = Event.get_by_id(made["id"])
-    text = calendars.ics(event, "https://tickets.example.org/e/launch-night")
+    text = calendars.ics([(event, "https://tickets.example.org/e/launch-night")])
     (read,) = Calendar.from_ical(text).events
     assert read["STATUS"] == shown
     assert read["URL"] == "https://tickets.example.org/e/launch-night"

@@ -34,6 +34,7 @@ NEEDED = {
     "wallet": (Role.ADMIN, Role.ADMIN),
     "collections": (Role.ADMIN, Role.ADMIN),
     "events": (Role.READ, Role.WRITE),
+    "series": (Role.READ, Role.WRITE),
     "logo": (Role.READ, Role.WRITE),
     "intents": (Role.READ, Role.WRITE),
     "admissions": (Role.READ, Role.WRITE),

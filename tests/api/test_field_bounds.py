@@ -64,6 +64,7 @@ def door(organizer, schema):
     nothing = {"event_id": "evt_" + "0" * 26, "ticket_id": "tkt_" + "0" * 26}
     nowhere = f"{organizer.path}/events/{nothing['event_id']}/questions"
     asked = {"question": "Q", "type": "text"}
+    message = {"subject": "S", "text": "T"}
     hooks = f"{organizer.path}/webhooks"
     hook = {"url": "https://a.example/", "types": ["*"]}
 
@@ -86,6 +87,15 @@ def door(organizer, schema):
         "TenantChange": lambda: Door("PATCH", organizer.path, {}),
         "EventCreate": lambda: Door("POST", events, event, 201),
         "EventChange": lambda: Door("PATCH", here, event),
+        "EventCopy": lambda: Door(
+            "POST", f"{events}/{nothing['event_id']}/copy", {"starts": ["2031-06-01T20:00"]}, 404
+        ),
+        "SeriesChange": lambda: Door("PATCH", f"{organizer.path}/series/none", {}, 404),
+        "MessagePreview": lambda: Door(
+            "POST", f"{events}/{nothing['event_id']}/messages/preview", message, 404
+        ),
+        # Without a mail server it is refused after its fields were accepted.
+        "MessageCreate": lambda: Door("POST", f"{here}/messages", message, 409),
         "TicketTypeCreate": lambda: Door("POST", tickets, ticket, 201),
         "TicketTypeChange": lambda: Door(
             "PATCH", f"{tickets}/{organizer.ticket(of)['id']}", ticket

@@ -12,12 +12,14 @@ SETTINGS = {
     "tax_id": "GB 123 4567 89",
     "accent_color": "#1F4e79",
     "locale": "pl",
+    "sale_mails": "each",
     "early_confirmation": False,
     "payment_tolerance_percent": 5,
     "payment_tolerance_most": 2_000_000,
 }
 DEFAULTS = {
     "locale": "en",
+    "sale_mails": "none",
     "early_confirmation": True,
     "payment_tolerance_percent": 0,
     "payment_tolerance_most": 1_500_000,

@@ -18,6 +18,7 @@ from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.images import Image
 from ticketing.models.items import IntentItem
 from ticketing.models.members import Invitation, Member, Session
+from ticketing.models.messages import Message
 from ticketing.models.notifications import (
     Lease,
     Mail,
@@ -32,6 +33,7 @@ from ticketing.models.payouts import Payout, PayoutCursor
 from ticketing.models.questions import Answer, Question, QuestionOption
 from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
+from ticketing.models.series import Series
 from ticketing.models.stray_accounts import StrayAccount, StrayLooks
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
@@ -87,6 +89,8 @@ MODELS = (
     X402Settlement,
     Lease,
     Mail,
+    Message,
+    Series,
     Notification,
     NotificationFeed,
     WebhookDelivery,

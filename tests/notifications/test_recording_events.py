@@ -34,7 +34,15 @@ def test_an_event_is_published_taken_back_and_canceled(acme, news):
         assert set_status(acme, event, status).status_code == 200
     assert news.all() == [
         ("event.published", {"event_id": event["id"], "status": "published"}),
-        ("event.changed", {"event_id": event["id"], "status": "draft", "changed": ["status"]}),
+        (
+            "event.changed",
+            {
+                "event_id": event["id"],
+                "status": "draft",
+                "changed": ["status"],
+                "tell_people": True,
+            },
+        ),
         ("event.published", {"event_id": event["id"], "status": "published"}),
         (
             "event.canceled",
@@ -73,6 +81,7 @@ def test_a_change_names_the_fields_that_differ_and_no_values(acme, news):
         "event_id": event["id"],
         "status": "published",
         "changed": ["capacity", "venue"],
+        "tell_people": True,
     }
 
 

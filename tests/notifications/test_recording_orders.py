@@ -241,6 +241,7 @@ def test_every_type_is_noted_by_a_trigger_or_follows_from_no_order():
     quoted = {type.strip("'") for _, _, type, _, _ in NOTED if "||" not in type}
     entered = {f"intent.{status}" for status in IntentStatus} & set(NotificationType)
     of_no_order = {
+        NotificationType.MESSAGE_SENT,
         NotificationType.WEBHOOK_FAILING,
         NotificationType.WEBHOOK_TEST,
         NotificationType.WALLET_CHANGE_REQUESTED,

@@ -105,7 +105,7 @@ def tiles(member, path):
     """Return the figures of a page of the console, the first of each name, and of its chart."""
     page = member.get(path).text
     found = re.findall(r"<dt>(.*?)(?:<span.*?</span>)?</dt><dd>(.*?)</dd>", page)
-    table = re.findall(r'<td class="number">([\d.]+)</td>', page.partition("<tbody>")[2])
+    table = re.findall(r'<td class="number"[^>]*>([\d.]+)</td>', page.partition("<tbody>")[2])
     return dict(reversed(found)), table[:5]
 
 

@@ -12,9 +12,11 @@ from tests.support.field_values import (
     FOUR_BYTES,
     GOOD_TIMES,
     RIGHT_TO_LEFT,
+    SERIES,
     TENANT,
     TICKET_TYPE,
     choice,
+    instant,
     integer,
     text,
 )
@@ -95,10 +97,51 @@ ACCOUNT = {
 }
 """Which refund of an order is meant."""
 
+MANY_STARTS = [f"2031-06-01T{hour:02}:{minute:02}" for hour in range(20) for minute in (0, 1, 2)]
+BAD_LOCAL_TIMES = (
+    "",
+    "2031-06-01",
+    "2031-06-01 20:00",
+    "2031-06-01T20:00Z",
+    "2031-06-01T20:00+02:00",
+    "2031-06-01T24:00",
+    "2031-02-29T20:00",
+    "1969-12-31T20:00",
+    "2031-06-01T20:00:60",
+    "2031-06-01T20:00\n",
+    "٢٠٣١-06-01T20:00",
+    None,
+    1,
+    True,
+    "\0",
+    "\ud800",
+)
+MESSAGE = {"subject": text(1, 120, bad=(" ", "\n")), "text": text(1, 5000, bad=(" ", "\n"))}
+
 CASES = {
     "TenantChange": TENANT,
     "EventCreate": {**EVENT, "status": NEW_STATUS},
-    "EventChange": {**EVENT, "force": BOOLEAN},
+    "EventChange": {**EVENT, "force": BOOLEAN, "tell_people": BOOLEAN},
+    "EventCopy": {
+        "starts": (
+            [["2031-06-01T20:00"], ["1970-01-01T00:00:59", "9999-12-31T23:59"], MANY_STARTS],
+            [[], ["2031-06-01T20:00"] * 2, [*MANY_STARTS, "2032-01-01T00:00"], None, {}, "x", 1]
+            + [[each] for each in BAD_LOCAL_TIMES],
+        ),
+        "status": NEW_STATUS,
+        "series": SERIES,
+    },
+    "SeriesChange": {
+        "title": text(1, 200, bad=(" ", "\n"), null=True),
+        "description": text(0, 10_000),
+    },
+    "MessagePreview": MESSAGE,
+    "MessageCreate": {
+        **MESSAGE,
+        "audience": choice("holders", "buyers", "not_redeemed", "canceled"),
+        "ticket_ids": ([["x"], ["x" * 80] * 100, None], [[], ["x"] * 101, {}, "x", 1, True]),
+        "send_at": instant(null=True),
+    },
     "TicketTypeCreate": {**TICKET_TYPE, "status": NEW_STATUS},
     "TicketTypeChange": TICKET_TYPE,
     "Status": {"status": choice("draft", "published", "canceled")},
@@ -300,6 +343,7 @@ QUERIES = {
     },
     "/events/{event_id}/tickets": PAGE,
     "/events/{event_id}/questions": PAGE,
+    "/events/{event_id}/messages": PAGE,
     "/events/{event_id}/answers": {"question_id": ([], ["", "x" * 81, "a\0b"])},
     "/apikeys": {**PAGE, "status": option("active", "expired", "revoked")},
     "/intents": {
@@ -356,7 +400,10 @@ QUERIES = {
     },
 }
 REQUIRED_IN_QUERIES = {"/collections": {"chain_id": "31337"}}
-PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
+PUBLIC_QUERIES = {
+    "/events": {**PAGE, "series": (["s", "a-b-9"], ["", "A", "a b", "x" * 81, "a\0b"])},
+    "/events/{event_id}/tickets": PAGE,
+}
 CHECKOUT_QUERIES = {
     "/events/{event_id}/tickets": {
         "limit": ([], PAGE["limit"][1]),

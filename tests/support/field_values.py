@@ -97,6 +97,14 @@ SLUG = text(
     good=("s" * 80, "0", "a-b-9"),
     bad=("A", "a_b", "-a", "a-", "a--b", "a b", "a\n", "é", "a.b", "\u0660"),
 )
+SERIES = text(
+    1,
+    80,
+    free=False,
+    null=True,
+    good=("r" * 80, "1", "b-a-8"),
+    bad=("A", "a_b", "-a", "a-", "a--b", "a b", "a\n", "é", "a.b", "\u0660"),
+)
 ZONE = text(
     1,
     64,
@@ -144,6 +152,7 @@ TENANT = {
     "tax_id": text(1, 50, bad=(" ", "\n"), null=True),
     "accent_color": COLOR,
     "locale": choice("de", "en", "pl"),
+    "sale_mails": choice("none", "each", "daily"),
     "early_confirmation": BOOLEAN,
     "payment_tolerance_percent": integer(0, 5),
     "payment_tolerance_most": integer(0, 5_000_000),
@@ -162,6 +171,7 @@ PUBLIC_EVENT = {
     "doors_open_at": instant(null=True),
     "transfers_end_at": instant(null=True),
     "locale": choice("de", "en", "pl", null=True),
+    "series": SERIES,
     "carts": BOOLEAN,
 }
 """Fields of an event that everybody may read."""
@@ -170,6 +180,7 @@ EVENT = {
     **PUBLIC_EVENT,
     "online_join_url": URL,
     "visibility": choice("public", "unlisted"),
+    "reminder_hours": integer(1, 168, null=True),
     "capacity": integer(0, 2**53 - 1, null=True),
 }
 """All fields of an event."""

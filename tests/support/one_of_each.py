@@ -1,8 +1,12 @@
 """One resource of each kind, for tests of every endpoint: new kinds are added here."""
 
+from datetime import timedelta
+
 from tests.support.factories import Organizer
 from tests.support.members import first_member
 from tests.support.webhook_endpoints import new_webhook
+from ticketing import clock, ids
+from ticketing.models.messages import Message
 
 
 def one_of_each(organizer: Organizer) -> dict[str, str]:
@@ -38,5 +42,26 @@ def made_for(organizer: Organizer, event_id: str) -> dict[str, str]:
     }
     event = f"{organizer.path}/events/{event_id}"
     made = {name: admin.post(f"{event}/{kind}", body).json for name, (kind, body) in bodies.items()}
-    ids = {name: each["id"] for name, each in made.items()}
-    return {**ids, "voucher": made["voucher_id"]["code"]}
+    known = {name: each["id"] for name, each in made.items()}
+    series = f"series-of-{organizer.slug}"
+    assert admin.patch(event, {"series": series}).status_code == 200
+    more = {"slug": series, "message_id": message_of(organizer, event_id).id}
+    return {**known, **more, "voucher": made["voucher_id"]["code"]}
+
+
+def message_of(organizer: Organizer, event_id: str) -> Message:
+    """Write a message that waits, without a mail server."""
+    made: Message = Message.create(
+        id=ids.new(ids.MESSAGE),
+        tenant=organizer.id,
+        event=event_id,
+        subject="Doors",
+        text="Come at eight.",
+        audience="holders",
+        send_at=clock.now() + timedelta(days=1),
+        status="scheduled",
+        recipients=0,
+        created_by="cli",
+        created_at=clock.now(),
+    )
+    return made

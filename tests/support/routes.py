@@ -28,6 +28,8 @@ UNKNOWN = {
     "question_id": f"{ids.QUESTION}{'0' * 26}",
     "webhook_id": f"{ids.WEBHOOK_ENDPOINT}{'0' * 26}",
     "voucher_id": f"{ids.VOUCHER}{'0' * 26}",
+    "message_id": f"{ids.MESSAGE}{'0' * 26}",
+    "slug": "no-such-series",
 }
 """An unused id for each kind that a path may have."""
 

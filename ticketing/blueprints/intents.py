@@ -23,7 +23,7 @@ from ticketing.web import auth
 from ticketing.web.audited import noted
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
-from ticketing.web.idempotency import idempotent
+from ticketing.web.idempotency import idempotent, never_stored
 
 blp = ApiBlueprint(
     "intents",
@@ -66,6 +66,7 @@ def _hide_codes(found: Sequence[PaymentIntent]) -> None:
 @idempotent
 @blp.arguments(EmailChangeSchema)
 @blp.response(200, AdminIntentDetailSchema)
+@never_stored("voucher.code")
 @blp.raises(NotFound, MailNotConfigured, EmailClosed)
 def send_intent_to_email(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
     """Correct where the mails of an order go, and send the one that its buyer needs now.

@@ -8,6 +8,7 @@ home.py: a tenant's events; the first page of the service
 event_networks.py: the networks on which the tickets of an event can be paid
 events.py: an event with its order form. The page is cached like the API (web/response_cache.py)
 event_pages.py: what that page shows, also as the preview of a draft
+series.py: the coming dates of a series. It has the address of an event
 embed.py: the card of an event for a frame of another website; the lines of HTML that show it
 cart.py: the tickets in that form: a number for each ticket type, or one choice
 lost_links.py: people who lost the links of their orders ask for a mail

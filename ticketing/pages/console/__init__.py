@@ -11,9 +11,11 @@ sign_in.py, account.py: sign in by password or invitation; the browsers in which
     in
 overview.py, first_steps.py: the first page; what is missing before a first sale, and before its
     money can be spent, in sentences
-charts.py: bars of sales as SVG
+charts.py: bars and the line of their sum as SVG; which days a reader chose
 events.py, event_forms.py: the list and one event; its forms: create, change, cancel
 publishing.py: publishes an event with its ticket types; the preview of its page
+copies.py: copies an event to other dates; what the page of a series says
+messages.py: writes to the people of an event, and shows what became of that
 images.py: the picture of an event, the logo
 ticket_types.py: the ticket types of an event
 vouchers.py: the vouchers of an event: one, many at once, their uses

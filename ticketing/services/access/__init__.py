@@ -15,5 +15,6 @@ tenants.py: create, rename, settings
 rate_limits.py: decides whether a caller is over its limit: in the memory of the process, except for
     the classes that the database counts. web/rate_limit.py finds class and caller
 audit_log.py: an entry is written in the transaction of its change
+audit_subjects.py: titles and names of what was changed
 actors.py: names of those who made changes
 """

@@ -4,6 +4,8 @@ A change increases the tenant's revision (services/catalog_version.py), so that 
 
 events.py: create, change, publish, cancel. A canceled event voids its admissions, with or without
     refunds; one with orders cannot go back to draft
+copies.py: an event on other dates, with its ticket types and questions; all or none
+series.py: events that belong together; their names are in one space with those of events
 event_capacity.py: an event's own limit over all its ticket types; not below what is held and sold
 ticket_types.py: create, change, publish, cancel. Open orders keep their price and chain
 vouchers.py: create one or many, change, disable. What a code does in an order, and which ticket
@@ -17,5 +19,5 @@ first_steps.py: how far a tenant is from money that it can spend
 sales_figures.py: orders per day; the figures of each event
 sales_by.py: what was sold by ticket type, by voucher and by tag
 titles.py: titles and names for lists of orders and admissions
-calendars.py: an event as an iCalendar file, without its join URL
+calendars.py: events as an iCalendar file, without its join URL
 """

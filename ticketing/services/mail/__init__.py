@@ -5,13 +5,16 @@ state when it is sent. If nothing is left to say, it is dropped.
 
 planning.py: which mails follow from which notification, each once
 parts.py: of which part of the price that arrived a mail tells
-reminders.py: before the doors open: who has not answered the organizer's questions
+reminders.py: before the doors open: who has not answered; before the start: the tickets again
+messages.py: what organizers write to the people of an event, planned, counted, canceled
+sale_mails.py: what administrators learn of sales
 lost_links.py: the links of their orders, for people who lost them
 budgets.py: how many mails strangers can cause: for each mailbox, and by each client
 daily_bound.py: how many mails a tenant may send a day; those about paid orders never wait
 recipients.py: the address now; everybody of an event; a form of the address that SMTP accepts
 contents.py: reads what a mail says: the rule whether there is still something to say
 order_contents.py: the same of mails about orders and tickets
+message_contents.py: the same of messages, reminders, and mails about sales
 texts.py: subject, text, HTML, pictures and headers, from templates/mail
 pictures.py: what is in the mail: the logo, the event's picture, and the tickets' QR codes
 values.py: what mails say of events, tickets and money, and their links

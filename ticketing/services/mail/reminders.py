@@ -11,12 +11,11 @@ from peewee import Field, ModelSelect
 from ticketing import clock
 from ticketing.constants import DOORS_BEFORE_START, AdmissionStatus, Publication
 from ticketing.db.connection import write_transaction
-from ticketing.limits import MAX_REMINDER_HOURS
 from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
-from ticketing.notification_types import MailKind
+from ticketing.notification_types import MAX_REMINDER_HOURS, MailKind
 from ticketing.services.mail import recipients
 from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import admissions, answers
