@@ -13,6 +13,24 @@ from ticketing.models.ticket_types import EventStock, TicketType
 
 pytestmark = pytest.mark.sql
 
+BAD_LOCAL_TIMES = (
+    "",
+    "2031-06-01",
+    "2031-06-01 20:00",
+    "2031-06-01T20:00Z",
+    "2031-06-01T20:00+02:00",
+    "2031-06-01T24:00",
+    "2031-02-29T20:00",
+    "1969-12-31T20:00",
+    "2031-06-01T20:00:60",
+    "2031-06-01T20:00\n",
+    "٢٠٣١-06-01T20:00",
+    None,
+    1,
+    True,
+    "\0",
+    "\ud800",
+)
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
@@ -179,3 +197,9 @@ def test_series_and_events_share_their_names(acme, quiz):
     assert refusal(acme.api().patch(draft_path, {"slug": "pub-quiz"})) == taken
     assert acme.api().patch(event_path, {"series": None}).json["series"] is None
     assert acme.api().patch(draft_path, {"slug": "pub-quiz"}).status_code == 200
+
+
+@pytest.mark.parametrize("time", BAD_LOCAL_TIMES)
+def test_what_is_no_local_time_is_refused_at_its_place(acme, quiz, time):
+    answer = copy(acme, quiz, "2031-06-01T20:00", time)
+    assert answer.status_code == 422 and answer.json["errors"].keys() == {"starts.1"}

@@ -98,24 +98,6 @@ ACCOUNT = {
 """Which refund of an order is meant."""
 
 MANY_STARTS = [f"2031-06-01T{hour:02}:{minute:02}" for hour in range(20) for minute in (0, 1, 2)]
-BAD_LOCAL_TIMES = (
-    "",
-    "2031-06-01",
-    "2031-06-01 20:00",
-    "2031-06-01T20:00Z",
-    "2031-06-01T20:00+02:00",
-    "2031-06-01T24:00",
-    "2031-02-29T20:00",
-    "1969-12-31T20:00",
-    "2031-06-01T20:00:60",
-    "2031-06-01T20:00\n",
-    "٢٠٣١-06-01T20:00",
-    None,
-    1,
-    True,
-    "\0",
-    "\ud800",
-)
 MESSAGE = {"subject": text(1, 120, bad=(" ", "\n")), "text": text(1, 5000, bad=(" ", "\n"))}
 
 CASES = {
@@ -125,8 +107,7 @@ CASES = {
     "EventCopy": {
         "starts": (
             [["2031-06-01T20:00"], ["1970-01-01T00:00:59", "9999-12-31T23:59"], MANY_STARTS],
-            [[], ["2031-06-01T20:00"] * 2, [*MANY_STARTS, "2032-01-01T00:00"], None, {}, "x", 1]
-            + [[each] for each in BAD_LOCAL_TIMES],
+            [[], ["2031-06-01T20:00"] * 2, [*MANY_STARTS, "2032-01-01T00:00"], None, {}, "x", 1],
         ),
         "status": NEW_STATUS,
         "series": SERIES,
