@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import count
 
 from playwright.sync_api import Browser, StorageState
 
@@ -18,6 +19,8 @@ _SOLD_PER_DAY = (3, 7, 4, 9, 2, 1, 6, 10, 8, 5, 2, 4)
 """The quantity of one order for each of the last days, today first."""
 
 EMAIL, PASSWORD = "ada@northernlights.example", "correct horse battery"
+
+_dates = count()
 
 
 def session_of(browser: Browser, shop: Shop) -> StorageState:
@@ -76,6 +79,17 @@ def _draft(shop: Shop, page: str = "") -> str:
     return f"/console/events/{shop.change('POST', '/events', body)['id']}{page}"
 
 
+def _series(shop: Shop) -> str:
+    """Put the event into a series with two more dates, which are others each time."""
+    first = datetime(2027, 1, 8, 20, 0) + timedelta(weeks=2 * next(_dates))
+    starts = [(first + timedelta(weeks=week)).isoformat() for week in (0, 1)]
+    body = {"starts": starts, "series": "boiler-house", "status": "published"}
+    shop.change("POST", f"/events/{shop.event_id}/copy", body)
+    text = {"title": "Boiler House", "description": "Songs on Fridays, **two hours** each."}
+    shop.change("PATCH", "/series/boiler-house", text)
+    return "boiler-house"
+
+
 FIRST_STEPS = _shot("first-steps", lambda shop: "/console")
 """Before anything is sold."""
 
@@ -91,6 +105,10 @@ CONSOLE_SHOTS = (
     _shot("event-preview", partial(_draft, page="/preview")),
     _shot("event-edit", partial(_event, page="/edit")),
     _shot("event-cancel", partial(_event, page="/cancel")),
+    _shot("event-copy", partial(_event, page="/copy")),
+    _shot("event-messages", partial(_event, page="/messages")),
+    _shot("series", lambda shop: f"/console/series/{_series(shop)}"),
+    Shot("series", lambda shop: f"{shop.stack.url}/{TENANT}/{_series(shop)}"),
     _shot("ticket-type", _ticket_type),
     _shot("ticket-type-edit", partial(_ticket_type, page="/edit")),
     _shot("ticket-type-cancel", partial(_ticket_type, page="/cancel")),

@@ -172,7 +172,7 @@ def test_sales_per_day_are_a_chart_with_a_table_of_the_same_numbers(acme, free, 
         svg = re.search(r'<svg class="chart".*?</svg>', page, re.DOTALL)[0]
         heights = re.findall(r'height="([\d.]+)"><title>', svg)
         assert heights == ["100.0", "25.0"]
-        assert 'd="M0 100L105 20.0L125 0.0L140 0.0"' in svg  # four of five, then all
+        assert 'd="M0 100L100 100L105 20.0L125 0.0L140 0.0"' in svg  # four of five, then all
         assert "<b>5</b> tickets sold" in page
         days = page.partition("<tbody>")[2].partition("</tbody>")[0]
         table = re.findall(r'="Orders">(\d+)</td>.*?="Tickets">(\d+)</td>', days)

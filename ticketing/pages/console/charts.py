@@ -162,7 +162,9 @@ def _chart(of: Sequence[Any], values: Sequence[float], places: Sequence[int], sl
         for place, so_far in zip(places, accumulate(values), strict=True)
     ]
     end = f"{slots * SLOT} {points[-1].split()[1]}"
-    return Chart(bars, slots * SLOT, top, whole, f"M0 {HEIGHT}L{'L'.join([*points, end])}")
+    flat = f"{places[0] * SLOT} {HEIGHT}"
+    line = f"M0 {HEIGHT}L{'L'.join([flat, *points, end])}"
+    return Chart(bars, slots * SLOT, top, whole, line)
 
 
 def _round_up(most: int) -> int:
