@@ -39,7 +39,7 @@ quick: .venv/tests ## Run the tests that need neither Postgres nor processes
 test: .venv/tests lint ## Lint, check types, run all tests except the long ones, on Postgres where SQL or locks matter
 	@$(PYTEST) -m "not long" -n 3 --dist worksteal  # on two cores: some tests wait for processes
 
-test-long: .venv/tests ## Run the long tests: browsers, kills, overload, fuzzing, exhaustive tables, the second database for the rest
+test-long: .venv/tests ## Run the long tests: browsers, kills, overload, fuzzing, exhaustive tables, the second database for money and doors
 	@$(PYTEST) -m long -n 4 --dist worksteal
 
 lint: .venv/tests ## Check style and types
