@@ -28,6 +28,7 @@ IN_QUERIES = {
 NO_IDS = {
     "payer",
     "chain_id",
+    "series",
     "token",
     "owner_confirmed",
     "since",

@@ -28,6 +28,7 @@ from tests.support.query_plans.after_sale_drive import AfterSaleDrive
 from tests.support.query_plans.agents_drive import AgentsDrive
 from tests.support.query_plans.catalog_drive import MemberBrowser
 from tests.support.query_plans.filling import Scale, fill
+from tests.support.query_plans.messages_drive import SERIES, MessagesDrive, fill_messages
 from tests.support.query_plans.papers_drive import PapersDrive
 from tests.support.query_plans.questions_drive import QuestionsDrive, fill_questions
 from tests.support.query_plans.recorder import Explainer, Recorder, faults_of
@@ -90,7 +91,7 @@ ONE_PAGE = {"/v1/admin/tenants/{tenant}/intents": ("q",)}
 """Parameters of lists with which there is no second page. AfterSaleDrive sends them."""
 
 
-class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive, PapersDrive):
+class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive, MessagesDrive, PapersDrive):
     """Sends every kind of request, on a database of some size."""
 
     def __init__(self, app, node, facilitator):
@@ -107,6 +108,7 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive, PapersDr
         self.hit, self.crowded = Event.select().order_by(Event.id).limit(2)
         fill_vouchers(self.crowded)
         fill_questions(self.crowded)
+        fill_messages(self.crowded)
         self.key = ApiKey.select().order_by(ApiKey.id).first()
         self.recorder = Recorder()
         self.exercised = set()
@@ -136,6 +138,7 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive, PapersDr
             self.organize_in_the_console()
             self.use_vouchers()
             self.ask_and_answer()
+            self.write_and_copy()
             self.share_and_print()
             self.sit_at_the_desk()
             self.call_tools()
@@ -168,7 +171,7 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive, PapersDr
             if "{event_id}" in path:
                 api, here = self.fair, path.format(tenant="fair", event_id=self.crowded.id)
             known = {"event_id": [self.hit.id], "q": ["night"]}
-            known |= {"min_amount": ["1"], "tag": [TAG], "voucher": [OPEN]}
+            known |= {"min_amount": ["1"], "tag": [TAG], "voucher": [OPEN], "series": [SERIES]}
             known |= {"actor": ["cli"], "subject": [self.key.id], "redeemed": ["true", "false"]}
             filters = {
                 name: [None, *(schema.get("enum") or known[name])][name == "voucher" :]

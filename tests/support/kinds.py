@@ -2,8 +2,9 @@
 
 Each test runs on SQLite. A test whose result depends on SQL, locks or the dialect is marked `sql`,
 or is in one of SQL_FOLDERS: `make test` runs it on Postgres, too. On Postgres, all others are long,
-and those of ONE_DATABASE or with that mark do not run: they do not depend on SQL. tests/db/test_query_plans.py requests each
-endpoint there, and tests/api/test_odd_bytes.py writes and reads each field.
+and those of ONE_DATABASE or with that mark do not run: they do not depend on SQL.
+tests/db/test_query_plans.py requests each endpoint there, and tests/api/test_odd_bytes.py writes
+and reads each field.
 An exhaustive test and a test in a browser are long on both.
 A test is quick unless it is long, runs on Postgres, or uses the fixture `starts_processes`,
 directly or indirectly. A quick test that starts a process fails.

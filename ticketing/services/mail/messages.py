@@ -56,6 +56,7 @@ def create(
     each. NotFound; MailNotConfigured; TooManyMessages; Invalid for an audience that the event does
     not have, or a ticket type of another event.
     """
+    events.get(tenant_id, event_id)
     if config.smtp is None:
         raise MailNotConfigured
     with write_transaction():
