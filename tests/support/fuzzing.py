@@ -57,7 +57,6 @@ IN_WORDS = {
         "Of an event that is canceled, only the audience canceled can be told.",
         "This event is not canceled.",
     },
-    "ticket_ids": {"Must be ticket types of this event."},
     "contact_email": {"Not a valid email address."},
     "website": {"Not a valid URL."},
     "terms_url": {"Not a valid URL."},

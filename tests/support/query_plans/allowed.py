@@ -17,6 +17,21 @@ ALLOWED = {
         r"(public\.list_public_events|pages_home\.show_\w+|mcp\.answer_message)"
         r" searches events_by_status_and_start, then looks at (end_at start_at )?visibility"
     ),
+    "The events of one series, of which few are unlisted, and the past ones are the oldest.": (
+        r"(public|pages_events|mcp)\.\w+"
+        r" searches events_(of_series|by_status_and_start), then looks at"
+        r" (end_at )?(series )?(start_at )?visibility"
+    ),
+    "What organizers wrote about one event: at most three a day, and previews for some days.": (
+        r"(pages_console_)?messages\.\w+ searches messages_of_event, then looks at status tenant_id"
+    ),
+    "A message goes to everybody of its event, up to three times a day.": (
+        r"(worker|pages_console_event_forms\.change_event|(pages_console_)?messages\.\w+)"
+        r" searches (intents|admissions)_of_event, then looks at .*"
+    ),
+    "Messages that wait, events that remind soon, tenants who want a mail a day: few.": (
+        r"worker walks (messages_(open|previewed)|events_to_remind|tenants_told_daily)"
+    ),
     "Once a day, all pictures: the unused ones are deleted.": (
         r"worker (scans images|walks (images|events_by_image|tenants_by_logo)_\w+"
         r"|searches images_\w+, then looks at .*)"
@@ -204,7 +219,7 @@ ALLOWED = {
         r"worker walks notifications_unnumbered"
     ),
     "Mails that wait: few, except after an event of many was canceled or moved.": (
-        r"(worker|\w*erasure\.erase_\w+|\w+\.send_to_email)"
+        r"(worker|\w*erasure\.erase_\w+|\w+\.send_\w+)"
         r" (walks mails_waiting|sorts mails|searches mails_\w+, then .*)"
     ),
     "The mails of one tenant in a day: nearly all that ended were tried.": (

@@ -12,7 +12,9 @@ TABLE = """
         PRIMARY KEY (tenant_id, slug)
     )
 """
-INDEX = "events_of_series ON events (tenant_id, series, start_at) WHERE series IS NOT NULL"
+INDEX = (
+    "events_of_series ON events (tenant_id, series, status, start_at, id) WHERE series IS NOT NULL"
+)
 
 
 def up(migrator: SchemaMigrator, db: Database) -> None:

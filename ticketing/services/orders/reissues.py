@@ -54,9 +54,9 @@ def send_again(tenant_id: str, admission_id: str, config: Config) -> Admission:
 
     NotFound, AdmissionVoid; NoEmail if the holder has no address; MailNotConfigured.
     """
+    admission = admissions.get(tenant_id, admission_id)
     if config.smtp is None:
         raise MailNotConfigured
-    admission = admissions.get(tenant_id, admission_id)
     if admission.status == AdmissionStatus.VOID:
         raise AdmissionVoid
     if admission.holder_email is None:
