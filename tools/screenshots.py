@@ -98,6 +98,8 @@ def _ticket(shop: Shop) -> str:
 
 
 def _offer(shop: Shop) -> tuple[str, str]:
+    # Another picture may have opened the doors, and so ended transfers.
+    shop.change("PATCH", f"/events/{shop.event_id}", {"doors_open_at": None})
     (ticket,) = _tickets(shop)
     path = f"{shop.checkout}/admissions/{ticket['id']}/transfer"
     bearer = {"Authorization": f"Bearer {ticket['code']}"}
