@@ -7,6 +7,7 @@ filling.py, filling_orders.py, fiction.py, bulk.py: fills a database so that the
 catalog_drive.py, after_sale_drive.py, people_drive.py: what members do in the console
 admissions_drive.py, notifications_drive.py, pages_drive.py, agents_drive.py: what others do
 vouchers_drive.py: makes vouchers and looks at them
+messages_drive.py: what organizers copy, write and send again
 questions_drive.py: asks, answers and erases
 papers_drive.py: uploads pictures, prints orders, and asks for lost links
 """
