@@ -85,7 +85,7 @@ class MessagesDrive:
         for audience in ("holders", "buyers", "not_redeemed"):
             made = post_twice(me, f"{here}/messages", {**text, "audience": audience}).json
             assert me.get(f"{here}/messages/{made['id']}").status_code == 200
-            self.work()  # type: ignore[attr-defined]
+            self.work()  # type: ignore[attr-defined]  # of the drive for notifications
             Message.update(created_at=clock.now() - _A_DAY).execute()
         later = {**text, "send_at": "2031-01-01T00:00:00Z"}
         made = post_twice(me, f"{here}/messages", later).json

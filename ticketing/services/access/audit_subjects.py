@@ -43,6 +43,7 @@ def names(tenant_id: str, subjects: Collection[str]) -> Mapping[str, str]:
         wanted = [each for each in subjects if ids.is_id(prefix, each)]
         if not wanted:
             continue
+        # Each of these models has an `id` and, but for the tenant itself, a `tenant`.
         model: type[Model] = columns[0].model
         own = model.id if model is Tenant else model.tenant  # type: ignore[attr-defined]
         of_tenant = (own == tenant_id) & model.id.in_(wanted)  # type: ignore[attr-defined]

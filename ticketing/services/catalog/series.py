@@ -1,7 +1,7 @@
 """Series: events that belong together have a page of their own, under one name.
 
 The names of series and of events share one namespace, because their pages have the same addresses.
-Whoever takes a name holds the tenant's row locked, and looks after that whether it is free.
+Who takes a name locks the tenant's row first, and then checks that the name is free.
 """
 
 from __future__ import annotations
