@@ -60,6 +60,6 @@ def test_the_server_says_no_version(environ, tmp_path, starts_processes):
     with Stack({**environ, "PORT": str(free_port())}, log=tmp_path / "log") as stack:
         stack.start_web()
         for path in ("/healthz", "/none", "/docs"):
-            headers = urllib3.request("GET", stack.url + path).headers
+            headers = urllib3.request("GET", stack.url + path, timeout=60).headers
             assert headers["Server"] == "gunicorn"
             assert not {"X-Powered-By", "Via"} & headers.keys()

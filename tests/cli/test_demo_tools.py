@@ -82,7 +82,9 @@ def test_the_receiver_prints_what_it_verified_and_refuses_the_rest(starts_proces
             ({}, 400, "webhook refused: Missing required headers"),
         ):
             url = f"http://127.0.0.1:{port}/"
-            answer = urllib3.request("POST", url, body=BODY, headers=headers, retries=False)
+            answer = urllib3.request(
+                "POST", url, body=BODY, headers=headers, retries=False, timeout=60
+            )
             assert answer.status == status
             assert line().startswith(printed)
     eventually(lambda: is_free(port))

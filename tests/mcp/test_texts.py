@@ -37,7 +37,7 @@ def test_the_examples_buy_a_ticket_as_printed(stack, remote, seat):
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
-    text = urllib3.request("GET", f"{stack.url}/llms.txt").data.decode()
+    text = urllib3.request("GET", f"{stack.url}/llms.txt", timeout=60).data.decode()
     events, tickets, order, purchase = examples(text)
     known["EVENT"] = run(events)["data"][0]["id"]
     known["TICKET"] = run(tickets)["data"][0]["id"]

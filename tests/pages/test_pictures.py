@@ -72,7 +72,8 @@ def test_the_logo_is_on_each_page_with_its_size(acme, event, seat, put, api):
 
 def upload(stack, remote, of, content):
     headers = {**remote.headers, "Content-Type": "image/jpeg"}
-    answer = urllib3.request("PUT", f"{stack.url}{remote.path}/{of}", body=content, headers=headers)
+    url = f"{stack.url}{remote.path}/{of}"
+    answer = urllib3.request("PUT", url, body=content, headers=headers, timeout=60)
     assert answer.status == 200, answer.data
     return answer.json()
 

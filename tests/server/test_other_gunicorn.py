@@ -62,4 +62,4 @@ def test_the_service_runs_on_another_gunicorn_with_one_warning(stack, remote, se
 
 def metrics(stack):
     headers = {"Authorization": f"Bearer {METRICS_TOKEN}", "Connection": "close"}
-    return urllib3.request("GET", f"{stack.url}/metrics", headers=headers).data.decode()
+    return urllib3.request("GET", f"{stack.url}/metrics", headers=headers, timeout=60).data.decode()
