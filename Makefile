@@ -36,11 +36,11 @@ quick test test-long fuzz: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
 quick: .venv/tests ## Run the tests that need neither Postgres nor processes
 	@$(PYTEST) -m quick -n 2
 
-test: .venv/tests lint ## Lint, check types, run all tests except the long ones, on Postgres where SQL or locks matter
+test: .venv/tests lint ## Lint, check types, run all tests on SQLite except the long ones
 	@$(PYTEST) -m "not long" -n 3 --dist worksteal  # on two cores: some tests wait for processes
 
-test-long: .venv/tests ## Run the long tests: browsers, kills, overload, fuzzing, exhaustive tables, the second database for money and doors
-	@$(PYTEST) -m long -n 4 --dist worksteal
+test-long: .venv/tests ## Run the long tests: browsers, kills, overload, fuzzing, exhaustive tables, Postgres; PART=0/6: a sixth
+	@$(PYTEST) -m long -n 4 --dist worksteal $(if $(PART),--part $(PART))
 
 lint: .venv/tests ## Check style and types
 	@$(BIN)/ruff check .

@@ -24,6 +24,7 @@ def test_the_catalogs_are_what_make_translations_writes(written):
 
 
 @pytest.mark.parametrize("locale", translations.SHIPPED)
+@pytest.mark.long
 def test_each_language_has_all_messages(locale):
     catalog = translations.updated(locale, translations.template())
     assert translations.missing(catalog) == []
@@ -39,6 +40,7 @@ def test_sentences_of_python_and_mails_are_messages(written):
 
 
 @pytest.mark.parametrize("locale", translations.SHIPPED)
+@pytest.mark.long
 def test_translations_have_the_placeholders_of_their_message(locale):
     wrong = []
     for each in translations.updated(locale, translations.template()):

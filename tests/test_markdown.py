@@ -114,6 +114,7 @@ def test_nobody_breaks_out_of_an_attribute(text):
         *("a\n", "\n", "a\n\n", " ", "\t", "---\n", ">\n- ", "\x00", "\u202e", "*_", "[a*", "é*"),
     ],
 )
+@pytest.mark.long
 def test_ten_thousand_characters_take_little_time(part):
     text = (part * LENGTH)[:LENGTH]
     start = time.process_time()

@@ -140,6 +140,7 @@ def week(acme, node, monkeypatch):
     return week
 
 
+@pytest.mark.long
 def test_a_wrong_year_can_be_repaired_for_a_week(acme, buyer, week):
     here = f"{acme.path}/events/{buyer.intent['event_id']}"
     right = acme.api().get(here).json["start_at"]
@@ -180,6 +181,7 @@ def test_people_who_were_added_after_the_erasure_are_erased_later(acme, week):
     assert tables_with_personal_data() == set()
 
 
+@pytest.mark.long
 def test_an_event_that_is_moved_into_the_future_is_erased_after_that(acme, week):
     ticket = acme.ticket(**FREE)
     end(ticket["event_id"], 91)

@@ -56,6 +56,7 @@ def test_scripts_of_other_sites_may_use_the_shop_and_nothing_else(app, api):
     assert seen > OPEN_TO_ALL
 
 
+@pytest.mark.long
 def test_the_server_says_no_version(environ, tmp_path, starts_processes):
     with Stack({**environ, "PORT": str(free_port())}, log=tmp_path / "log") as stack:
         stack.start_web()

@@ -48,6 +48,7 @@ def color(pixels, x, y):
     return "red" if red > blue else "blue"
 
 
+@pytest.mark.long
 def test_a_phone_photo_just_works_and_tells_nothing_of_where_it_was_taken(upload, api, acme):
     content = phone_photo()
     assert 11_000_000 < len(content) <= 12 * 1024 * 1024

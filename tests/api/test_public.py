@@ -181,6 +181,7 @@ def test_head_answers_what_get_would_without_the_body(acme, api):
         assert api.client.open(path, method="HEAD", headers=tag).status_code == 304
 
 
+@pytest.mark.long
 def test_a_change_made_by_another_process_shows_at_once(acme, api, environ, starts_processes):
     event = acme.event()
     ticket = acme.ticket(event)

@@ -10,6 +10,8 @@ from tests.support.races import at_once
 from ticketing.models.questions import Question
 from ticketing.services.orders import questions
 
+pytestmark = pytest.mark.long
+
 PAUSE_SECONDS = 0.5
 """Between the lock of a question and what follows. Meanwhile the others come."""
 

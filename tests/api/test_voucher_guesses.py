@@ -16,6 +16,7 @@ def environ(environ):
     return {**environ, "RATE_LIMIT_GUESS": "10"}
 
 
+@pytest.mark.long
 def test_of_a_thousand_guesses_ten_a_minute_are_looked_up(acme, time, monkeypatch):
     event = acme.event()
     path = f"{acme.path}/events/{event['id']}/vouchers"

@@ -423,6 +423,7 @@ LATE = [
 @pytest.mark.parametrize(
     ("meanwhile", "status"), [each[1:] for each in LATE], ids=[e[0] for e in LATE]
 )
+@pytest.mark.long
 def test_late_money_and_a_voucher_that_changed(acme, ticket, late, meanwhile, status):
     intent, voucher = late(ticket, lambda voucher: meanwhile(acme, voucher))
     assert intent["status"] == status

@@ -1,5 +1,7 @@
 """The migration 0011 with members of before and after it."""
 
+import pytest
+
 from ticketing.db import migrate
 from ticketing.db.connection import database
 
@@ -26,6 +28,7 @@ def members():
     return [tuple(row) for row in rows.fetchall()]
 
 
+@pytest.mark.long
 def test_members_stay_and_only_those_without_a_password_or_address_are_lost_by_the_way_back(acme):
     while migrate.downgrade() != ["0011_people"]:
         pass

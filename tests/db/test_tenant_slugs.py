@@ -38,6 +38,7 @@ def test_a_tenant_in_the_way_stops_the_migration_until_it_is_renamed(
     assert (found["id"], found["name"], found["website"]) == (acme.id, "Acme", None)
 
 
+@pytest.mark.long
 def test_settings_are_gone_after_a_downgrade_and_the_tenant_is_not(app, acme):
     me = acme.with_headers({"X-API-Key": acme.admin_key})
     before = me.get(acme.path).json

@@ -10,7 +10,7 @@ from tests.support.races import at_once
 from ticketing.models.admissions import Admission
 from ticketing.services.payments.reconciliation import reconcile
 
-pytestmark = pytest.mark.sql
+pytestmark = [pytest.mark.sql, pytest.mark.long]
 
 ROUNDS = 8
 REFUSED = {

@@ -6,6 +6,7 @@ import re
 import subprocess
 from uuid import uuid4
 
+import pytest
 import urllib3
 
 from tests.support.factories import Api
@@ -23,6 +24,7 @@ def examples(text):
     return [each for block in blocks for each in re.split(r"\n(?=curl )", block.strip())]
 
 
+@pytest.mark.long
 def test_the_examples_buy_a_ticket_as_printed(stack, remote, seat):
     known = {"TENANT": remote.path.rpartition("/")[2], "KEY": uuid4().hex}
 

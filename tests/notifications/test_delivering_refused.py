@@ -70,6 +70,7 @@ def test_the_last_one_that_is_refused_waits_for_a_next_one(hooks, clock):
 
 
 @pytest.mark.parametrize("status", [301, 408, 409, 425, 429, 500, 503])
+@pytest.mark.long
 def test_answers_about_the_moment_never_set_a_notification_aside(hooks, clock, status):
     made = hooks.endpoint()
     publish(hooks.tenant_id, 1, "intent.created")

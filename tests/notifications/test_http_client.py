@@ -128,6 +128,7 @@ def drips(start, drop):
         drips(b"HTTP/1.0 200 OK\r\n\r\n", b""),
     ],
 )
+@pytest.mark.long
 def test_one_deadline_ends_what_hangs_or_drips(serve):
     outcome = one(serve)
     assert (outcome.error, outcome.status_code) == (DeliveryError.TIMEOUT, None)

@@ -142,6 +142,7 @@ def test_the_last_rate_stays_for_a_week(look, bank, monkeypatch):
         file() + b" " * rate_reader.MOST_BYTES,
     ],
 )
+@pytest.mark.long
 def test_a_wrong_file_changes_nothing(look, bank, body):
     look()
     before = ExchangeRate.get().micro_dollars
@@ -153,6 +154,7 @@ def test_a_wrong_file_changes_nothing(look, bank, body):
 
 
 @pytest.mark.parametrize("status", [302, 404, 500])
+@pytest.mark.long
 def test_another_answer_is_no_file_and_a_redirect_is_not_followed(look, bank, status):
     bank.status, bank.headers = status, {"Location": bank.url}
     look()
@@ -181,6 +183,7 @@ def test_after_trouble_it_waits(environ, bank, app):
 
 
 @pytest.mark.parametrize("is_trusted", [True, False])
+@pytest.mark.long
 def test_its_certificate_is_checked(environ, tmp_path, monkeypatch, app, is_trusted):
     authority = Authority(tmp_path)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -209,6 +212,7 @@ def test_without_it_nothing_is_asked_or_shown(environ, acme, bank, node):
 @pytest.mark.parametrize(
     "url", ["", "ftp://a.example/x", "https://", "https://u:p@a.example/", "https://a.example/ x"]
 )
+@pytest.mark.long
 def test_a_wrong_url_stops_the_start(environ, url):
     with pytest.raises(ConfigError, match="FX_URL"):
         load({**environ, "FX_URL": url})

@@ -10,7 +10,7 @@ from ticketing.db.connection import database
 from ticketing.services.orders import stock
 from ticketing.services.payments import booking, settlement
 
-pytestmark = pytest.mark.sql
+pytestmark = [pytest.mark.sql, pytest.mark.long]
 
 A_MOMENT = 1
 """Seconds. If the other thread waits for a lock, it gets no further in this time."""

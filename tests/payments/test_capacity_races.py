@@ -13,7 +13,7 @@ from ticketing.db.connection import database
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.payments import reconciliation
 
-pytestmark = pytest.mark.sql
+pytestmark = [pytest.mark.sql, pytest.mark.long]
 
 BUYERS, ORDERS = 6, 15
 CAPACITY = 40

@@ -26,7 +26,7 @@ from tools.anvil import BUYER
 
 from .test_lock_order import MEET_SECONDS, OTHER_CHAIN, past_all_holds
 
-pytestmark = pytest.mark.sql
+pytestmark = [pytest.mark.sql, pytest.mark.long]
 
 BUYERS, ORDERS = 50, 4
 TYPES = 4

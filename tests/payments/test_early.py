@@ -100,6 +100,7 @@ def test_a_purchase_needs_no_worker_to_confirm_early(acme, node):
 @pytest.mark.parametrize(
     "why", ["event tomorrow", "doors in a day", "three seats", "switched off", "chain never"]
 )
+@pytest.mark.long
 def test_other_orders_wait_for_finality(environ, node, request, why):
     if why == "chain never":
         environ["EARLY_CONFIRMATIONS_31337"] = "0"

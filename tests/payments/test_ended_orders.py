@@ -156,6 +156,7 @@ def test_a_late_transfer_is_honoured_within_a_day_of_the_deadline(
         ({"name": "Another name"}, "confirmed"),
     ],
 )
+@pytest.mark.long
 def test_a_late_transfer_gets_what_a_new_order_would_have_got(acme, node, expired, fields, status):
     buyer, ticket = expired
     change(acme, ticket, **fields)

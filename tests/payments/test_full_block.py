@@ -11,7 +11,7 @@ from ticketing.backoff import Backoff
 from ticketing.chain.errors import RpcError
 from ticketing.models.payment_intents import PaymentIntent
 
-pytestmark = pytest.mark.usefixtures("unforgetting")
+pytestmark = [pytest.mark.usefixtures("unforgetting"), pytest.mark.long]
 
 MOST = 3
 

@@ -21,7 +21,7 @@ from ticketing.services.orders import stock, vouchers
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import chain_settlement, reconciliation
 
-pytestmark = pytest.mark.sql
+pytestmark = [pytest.mark.sql, pytest.mark.long]
 
 OTHER_CHAIN = 8453
 TOKEN = "0x5FbDB2315678afecb367f032d93F642f64180aa3"

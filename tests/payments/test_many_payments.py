@@ -157,6 +157,7 @@ def work_for(acme, node, count, ends):
 
 
 @pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.long
 def test_more_payments_cost_no_more_rows_and_statements(acme, node, ends):
     """Not for an open order, and not for one that ended: there each transfer is decided."""
     few = work_for(acme, node, FEW, ends)

@@ -155,6 +155,7 @@ def test_every_surface_has_the_same_figures_of_a_night(night, neighbour):
     assert figures["Owed back"] == "5.00"
 
 
+@pytest.mark.long
 def test_what_is_moved_changes_nothing_that_is_kept_or_owed(night, node):
     before = money(night)[0]
     assert before["to_collect"] == {"orders": 6, "amount": 38 * USDC}
@@ -180,6 +181,7 @@ def test_orders_of_an_xpub_are_to_be_swept(app, node):
     assert row["to_collect"] == {"orders": 0, "amount": 0}
 
 
+@pytest.mark.long
 def test_money_without_an_order_is_shown_and_can_be_moved(app, node):
     venue = with_address(app, node)
     paid(venue, node, venue.ticket(), 5)

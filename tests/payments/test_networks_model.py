@@ -117,6 +117,7 @@ def run(without: tuple[Rule, ...] = (), *, examples: int) -> None:
     )
 
 
+@pytest.mark.long
 def test_the_rules_of_several_networks_hold_in_any_sequence():
     run(examples=150)
 

@@ -34,7 +34,7 @@ from ticketing.worker.watcher import Watcher
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID as SECOND
 
-pytestmark = pytest.mark.sql
+pytestmark = [pytest.mark.sql, pytest.mark.long]
 
 BOTH = [CHAIN, SECOND]
 

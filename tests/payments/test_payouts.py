@@ -104,6 +104,7 @@ def test_a_list_is_signed_and_books_itself(app, node, venue):
     assert "right" in cli(app, "reconcile")
 
 
+@pytest.mark.long
 def test_a_list_that_is_sent_twice_pays_once(app, node, venue):
     (buyer,) = owed(venue, node, 7)
     fund(node, 50)

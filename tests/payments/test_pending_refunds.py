@@ -5,7 +5,7 @@ import pytest
 from tests.support.factories import PRICE, worker_once
 from ticketing.models.payment_intents import PaymentIntent
 
-pytestmark = pytest.mark.sql
+pytestmark = [pytest.mark.sql, pytest.mark.long]
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ from tests.support.property.world import World
 from tests.support.property.worlds import chain_ids_of, fake_chain
 from tools.anvil import Anvil
 
+pytestmark = pytest.mark.long
+
 IS_HUNT = "HUNT" in os.environ
 
 
@@ -407,12 +409,10 @@ def test_the_books_hold_on_a_fake_chain(new_world):
 
 
 @only_once
-@pytest.mark.long
 def test_the_books_hold_on_a_fake_chain_for_long(new_world):
     run(on_fake_chain(new_world), examples=20, is_long=True)
 
 
 @only_once
-@pytest.mark.long
 def test_the_books_hold_on_a_real_node(new_world, starts_processes):
     run(on_real_node(new_world), examples=6, is_long=True)

@@ -183,6 +183,7 @@ def refunds(tmp_path):
     return path
 
 
+@pytest.mark.long
 def test_the_organizer_signs_offline_at_a_terminal(tmp_path, starts_processes, refunds):
     offline = offline_environ(str(tmp_path))
     arguments = ["--refunds", str(refunds), "--account", "1", *TERMS]

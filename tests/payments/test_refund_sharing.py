@@ -25,7 +25,7 @@ from ticketing.models.refunds import Refund
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.payments import refund_settlement
 
-pytestmark = pytest.mark.sql
+pytestmark = [pytest.mark.sql, pytest.mark.long]
 
 
 def test_one_transfer_pays_the_refunds_of_two_orders(acme, node):

@@ -203,6 +203,7 @@ def test_a_refund_of_an_extended_public_key_cannot_be_marked(node, acme):
     assert refused(answer) and "tools.sweep" in answer.json["detail"]
 
 
+@pytest.mark.long
 def test_after_a_restore_nothing_is_marked_before_all_was_read(app, node, venue):
     (buyer,) = owed(venue, node, 7)
     listed(venue, node)
@@ -261,6 +262,7 @@ def test_two_marks_at_once_are_one(app, node, venue):
 
 
 @pytest.mark.sql
+@pytest.mark.long
 def test_a_mark_and_a_list_at_once_never_both_pay(app, node, venue):
     """The mark comes earlier or later while the list is made."""
     (buyer,) = owed(venue, node, 7)

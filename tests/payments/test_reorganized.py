@@ -125,6 +125,7 @@ def test_a_repeat_that_is_reorganized_away_is_no_longer_due(acme, node):
 
 
 @pytest.mark.parametrize("looks", [1, 7])
+@pytest.mark.long
 def test_the_watcher_walks_back_to_the_common_ancestor(three_deep, acme, node, looks):
     ticket = acme.ticket(capacity=None)
     worker_once(acme.app)

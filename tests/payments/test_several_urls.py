@@ -7,7 +7,7 @@ from tests.support.bad_node import is_unavailable, sentence
 from tests.support.factories import PRICE, cli, worker_once
 from tools.anvil import Anvil, ensure_token
 
-pytestmark = [pytest.mark.usefixtures("unforgetting"), pytest.mark.one_database]
+pytestmark = [pytest.mark.usefixtures("unforgetting"), pytest.mark.one_database, pytest.mark.long]
 
 
 @pytest.mark.parametrize("first", ["away", "html", "refusing"])

@@ -34,7 +34,7 @@ from ticketing.services.payments.home_choice import MOST_MOVES
 from ticketing.worker.watcher import Watcher
 from tools import anvil
 
-pytestmark = pytest.mark.sql
+pytestmark = [pytest.mark.sql, pytest.mark.long]
 
 __all__ = ["nodes_of", "shop"]
 

@@ -3,12 +3,16 @@
 import json
 import socket
 
+import pytest
+
 from tests.conftest import NO_LIMITS, SECRET_KEY
 from tests.support.databases import only_once
 from tests.support.factories import event_body, new_xpub
 from tests.support.raw_http import answers, read_all
 from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer
 from tools.stack import Stack, free_port
+
+pytestmark = pytest.mark.long
 
 
 @only_once

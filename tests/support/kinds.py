@@ -1,17 +1,19 @@
 """Gives each test the marker `quick` or `long` where that follows from what it uses.
 
-Each test runs on SQLite. A test whose result depends on SQL, locks or the dialect is marked `sql`,
-or is in one of SQL_FOLDERS: `make test` runs it on Postgres, too. On Postgres, all others are long,
-and those of ONE_DATABASE or with that mark do not run: they do not depend on SQL.
+`make test` runs tests on SQLite. Each run on Postgres is long. So is an exhaustive test, and a test
+in a browser.
+A test whose result depends on SQL, locks or the dialect is marked `sql`, or is in one of
+SQL_FOLDERS: unless it is exhaustive, each part of the tests (`--part`) has it.
+Tests of ONE_DATABASE, or with that mark, do not run on Postgres: they do not depend on SQL.
 tests/db/test_query_plans.py requests each endpoint there, and tests/api/test_odd_bytes.py writes
 and reads each field.
-An exhaustive test and a test in a browser are long on both.
-A test is quick unless it is long, runs on Postgres, or uses the fixture `starts_processes`,
-directly or indirectly. A quick test that starts a process fails.
+A test is quick unless it is long, or uses the fixture `starts_processes`, directly or indirectly.
+A quick test that starts a process fails.
 """
 
 import os
 import subprocess
+import zlib
 from collections.abc import Generator
 from typing import Any, NoReturn
 
@@ -39,6 +41,11 @@ LONGEST = (
 """They take minutes. If one began last, the other processes would wait for it."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--part`."""
+    parser.addoption("--part", help="1/6: run a sixth of the tests, and all that are marked sql")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test on SQLite only if it is marked so, or by its folder, unless it says where."""
@@ -52,7 +59,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
     """Set the markers before pytest evaluates `-m`, and sort the tests that are left."""
     for item in items:
         if item.path.parent.name in SQL_FOLDERS:
@@ -61,6 +70,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, N
             item.add_marker("long")
         if is_quick(item):
             item.add_marker("quick")
+    if part := config.getoption("part"):
+        number, parts = map(int, part.split("/"))
+        left_out = [item for item in items if not is_in_part(item, number, parts)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if is_in_part(item, number, parts)]
     yield
     items[:] = spread(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
@@ -82,22 +96,29 @@ def spread(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
     return found
 
 
+def is_in_part(item: pytest.Item, number: int, parts: int) -> bool:
+    """Return whether a test is in part `number` of `parts`, which have numbers from 0.
+
+    Tests that are marked `sql` are in each of them, unless they are exhaustive.
+    """
+    if item.get_closest_marker("sql") and item.get_closest_marker("exhaustive") is None:
+        return True
+    return zlib.crc32(item.nodeid.encode()) % parts == number % parts
+
+
 def is_long(item: pytest.Item) -> bool:
     """Return whether only `make test-long` runs a test."""
     return (
         item.get_closest_marker("exhaustive") is not None
         or "chromium" in getattr(item, "fixturenames", ())
-        or (on_postgres(item) and item.get_closest_marker("sql") is None)
+        or on_postgres(item)
     )
 
 
 def is_quick(item: pytest.Item) -> bool:
     """Return whether a test can run in one process, without Postgres, in short time."""
-    return not (
-        on_postgres(item)
-        or "starts_processes" in getattr(item, "fixturenames", ())
-        or item.get_closest_marker("long")
-    )
+    starts_processes = "starts_processes" in getattr(item, "fixturenames", ())
+    return not starts_processes and item.get_closest_marker("long") is None
 
 
 def on_postgres(item: pytest.Item) -> bool:

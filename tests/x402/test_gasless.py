@@ -18,6 +18,8 @@ from ticketing.services.payments import settlement
 from ticketing.services.x402 import claims
 from tools import anvil
 
+pytestmark = pytest.mark.long
+
 STRANGER_KEY = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a"
 MINUTE = 60
 

@@ -30,6 +30,8 @@ from ticketing.services.x402 import claims, payment_header
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID as SECOND
 
+pytestmark = pytest.mark.long
+
 BOTH = [CHAIN, SECOND]
 FRIEND_KEY = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6"
 """Of the node's account FRIEND."""

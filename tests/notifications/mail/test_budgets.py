@@ -84,6 +84,7 @@ class TestMailbox:
         assert len(mails_to(server, VICTIM)) == 4
         assert admissions_of(paid)[0].code in str(server.mails[-1])
 
+    @pytest.mark.long
     def test_what_follows_from_received_money_never_waits(self, acme, server):
         ticket = acme.ticket(capacity=None)
         for _ in range(8):
@@ -154,6 +155,7 @@ class TestMailbox:
         work(acme)
         assert len(server.mails) == 3
 
+    @pytest.mark.long
     def test_the_acts_of_an_organizer_are_not_counted(self, acme, server, free):
         for number in range(3):
             take(acme, free, VICTIM, f"192.0.2.{number}")
@@ -218,6 +220,7 @@ class TestMailbox:
 class TestClient:
     """Twenty mailboxes a day for a client that does not pay."""
 
+    @pytest.mark.long
     def test_a_client_reaches_twenty_new_mailboxes_a_day(self, acme, server, free, time):
         for number in range(25):
             take(acme, free, guest(number))

@@ -65,6 +65,7 @@ def test_each_ticket_has_a_code_that_a_scanner_reads(acme, server, ticket):
             assert margin == (255, 255), "four modules of white"
 
 
+@pytest.mark.long
 def test_the_parts_are_what_mail_programs_expect(acme, server, with_pictures, buyer):
     tell(acme.id, confirm(buyer))
     send(acme.app)
@@ -87,6 +88,7 @@ def test_the_parts_are_what_mail_programs_expect(acme, server, with_pictures, bu
     assert len(set(named)) == 4 and all(each.endswith("@tickets.example.org") for each in named)
 
 
+@pytest.mark.long
 def test_the_pictures_are_small(acme, server, with_pictures, ticket):
     buyer = confirmed(acme, ticket, quantity=3)
     tell(acme.id, confirm(buyer))
@@ -96,6 +98,7 @@ def test_the_pictures_are_small(acme, server, with_pictures, ticket):
     assert len(html_of(server.only())) < 20_000, "Gmail cuts mails of 102 KB"
 
 
+@pytest.mark.long
 def test_nothing_is_loaded_from_a_server(acme, server, with_pictures, buyer):
     tell(acme.id, confirm(buyer))
     send(acme.app)

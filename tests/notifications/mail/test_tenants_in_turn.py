@@ -31,6 +31,7 @@ def place_of(server, recipient):
     return server.recipients.index(recipient)
 
 
+@pytest.mark.long
 def test_the_guests_of_a_tenant_do_not_delay_another_tenants_ticket(acme, neighbour, server):
     guests(acme, 60)
     late = confirmed(neighbour, neighbour.ticket(), buyer={"email": "bob@example.org"})
@@ -56,6 +57,7 @@ def test_confirmations_go_before_the_guests_of_all_tenants(acme, neighbour, serv
     ]
 
 
+@pytest.mark.long
 def test_many_busy_tenants_do_not_starve_one(app, server):
     organizers = [
         new_organizer(app, f"tenant{n}", xpub=None) for n in range(mail_queue.AT_ONCE + 5)

@@ -83,6 +83,7 @@ class TestPlaced:
         work(acme)
         assert server.mails == [] and buyer.now()["status"] == "awaiting_payment"
 
+    @pytest.mark.long
     def test_a_thousand_orders_with_one_address_do_not_mail_a_thousand_times(
         self, acme, server, time
     ):
