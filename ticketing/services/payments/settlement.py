@@ -6,6 +6,8 @@ event, the chain, intents by id, admissions, the event's stock, vouchers by id, 
 wallets, tenants. What moves several ticket types locks all their stock first: see orders/seats.py.
 """
 
+from __future__ import annotations
+
 import logging
 import traceback
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -13,7 +15,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import Expression, fn
+from peewee import Expression, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.chain.answers import Block
@@ -31,6 +33,7 @@ from ticketing.models.payment_intents import (
     UNSETTLED,
     PaymentIntent,
 )
+from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock
 from ticketing.services import chains, counters
@@ -146,22 +149,54 @@ def deep_enough(chain_id: int, cursor: Block) -> list[str]:
     Example: a payment in block 100 needs 3 confirmations. It is final at cursor 102. With 1 early
     confirmation the order may be confirmed at cursor 100, and is settled again at 102.
     """
-    depth = PaymentIntent.required_confirmations - 1
-    counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
-    paid = _ids(
-        chain_id,
-        UNSETTLED & (counted >= KEPT) & (PaymentIntent.paid_block + depth <= cursor.number),
-    )
+    asked = {"chain_id": chain_id, "number": cursor.number}
     early = finality.early_enough(chain_id, cursor).where(~SET_ASIDE)
-    # A canceled event, or a version without the column, stores no block: then it is found out here.
-    first = fn.COALESCE(PaymentIntent.pending_block, 0)
     return (
-        paid
+        _ids(_paid.tuples(**asked))
         or [intent.id for intent in early.limit(INTENTS_PER_TRANSACTION)]
-        or _ids(chain_id, EARLY & (PaymentIntent.paid_block + depth <= cursor.number))
-        or _ids(chain_id, REFUND_PENDING & (first + depth <= cursor.number))
+        or _ids(_confirmed_early.tuples(**asked))
+        or _ids(_with_pending_refund.tuples(**asked))
         or strays.deep_enough(chain_id, cursor)
     )
+
+
+_DEPTH = PaymentIntent.required_confirmations - 1
+
+
+@Prepared
+def _paid(chain_id: Any, number: Any) -> ModelSelect[PaymentIntent]:
+    counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
+    is_deep = PaymentIntent.paid_block + _DEPTH <= number
+    return _some(chain_id, UNSETTLED & (counted >= KEPT) & is_deep)
+
+
+@Prepared
+def _confirmed_early(chain_id: Any, number: Any) -> ModelSelect[PaymentIntent]:
+    return _some(chain_id, EARLY & (PaymentIntent.paid_block + _DEPTH <= number))
+
+
+@Prepared
+def _with_pending_refund(chain_id: Any, number: Any) -> ModelSelect[PaymentIntent]:
+    # A canceled event, or a version without the column, stores no block: then it is found out here.
+    first = fn.COALESCE(PaymentIntent.pending_block, 0)
+    return _some(chain_id, REFUND_PENDING & (first + _DEPTH <= number))
+
+
+@Prepared
+def _past_deadline(chain_id: Any, time: Any) -> ModelSelect[PaymentIntent]:
+    is_past = AWAITING & (PaymentIntent.expires_at < time)
+    return _some(chain_id, is_past & PaymentIntent.search_to.is_null())
+
+
+def _some(chain_id: Any, condition: Expression) -> ModelSelect[PaymentIntent]:
+    query: ModelSelect[PaymentIntent] = PaymentIntent.select(PaymentIntent.id).where(
+        PaymentIntent.chain_id == chain_id, condition, ~SET_ASIDE
+    )
+    return query.limit(INTENTS_PER_TRANSACTION)
+
+
+def _ids(rows: Iterable[tuple[str]]) -> list[str]:
+    return [intent_id for (intent_id,) in rows]
 
 
 def past_deadline(chain_id: int, cursor: Block) -> list[str]:
@@ -170,8 +205,7 @@ def past_deadline(chain_id: int, cursor: Block) -> list[str]:
     Those that were set aside are left out, here and in `deep_enough`: they would be selected first
     for ever.
     """
-    is_past = AWAITING & (PaymentIntent.expires_at < cursor.time)
-    return _ids(chain_id, is_past & PaymentIntent.search_to.is_null())
+    return _ids(_past_deadline.tuples(chain_id=chain_id, time=cursor.time))
 
 
 def expire_free() -> int:
@@ -187,13 +221,6 @@ def expire_free() -> int:
         with write_transaction(), or_set_aside(intent_id, None):
             confirm_free(intent_id)
     return len(intent_ids)
-
-
-def _ids(chain_id: int, condition: Expression) -> list[str]:
-    query = PaymentIntent.select(PaymentIntent.id).where(
-        PaymentIntent.chain_id == chain_id, condition, ~SET_ASIDE
-    )
-    return [intent.id for intent in query.limit(INTENTS_PER_TRANSACTION)]
 
 
 def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> None:
@@ -364,10 +391,18 @@ def lock_where(condition: Expression) -> Sequence[PaymentIntent]:
 
 def lock_chain(chain_id: int, *, shared: bool = False) -> ChainState | None:
     """Lock the state of a chain. A `shared` lock prevents moves of the cursor."""
-    state: ChainState | None = locked(
-        ChainState.select().where(ChainState.chain_id == chain_id), shared=shared
-    ).first()
-    return state
+    query: Prepared[ChainState] = _shared_chain if shared else _chain
+    return query.first(chain_id=chain_id)
+
+
+@Prepared
+def _chain(chain_id: Any) -> ModelSelect[ChainState]:
+    return locked(ChainState.select().where(ChainState.chain_id == chain_id))
+
+
+@Prepared
+def _shared_chain(chain_id: Any) -> ModelSelect[ChainState]:
+    return locked(ChainState.select().where(ChainState.chain_id == chain_id), shared=True)
 
 
 def final_as_of(chain_id: int) -> Block:

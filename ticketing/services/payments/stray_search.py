@@ -4,11 +4,14 @@ On such a chain an order's address is watched by its balance only. A balance wit
 opens one, and the logs of the address are searched (address_search.py): they say who sent what.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection as Group
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from peewee import JOIN
+from peewee import ModelSelect
 
 from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.endpoint import Call
@@ -19,6 +22,7 @@ from ticketing.models.chains import ChainState
 from ticketing.models.collections import Collection
 from ticketing.models.order_networks import OrderNetwork
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.prepared import Prepared
 from ticketing.models.stray_accounts import StrayAccount, id_of
 from ticketing.models.wallets import Wallet
 from ticketing.services import chains
@@ -170,24 +174,30 @@ def reach(chain_id: int) -> None:
 
     They said that they control their address on this chain, or somebody collected the money.
     """
-    out_of_reach = (StrayAccount.chain_id == chain_id) & ~StrayAccount.in_reach
-    query = (
-        StrayAccount.select(StrayAccount, PaymentIntent, Wallet)
-        .join(PaymentIntent)
-        .join(Wallet, JOIN.LEFT_OUTER)
-        .where(out_of_reach)
-    )
-    found = list(query)
+    found: list[StrayAccount] = _out_of_reach.rows(chain_id=chain_id)
+    if not found:
+        return
     collected = {
         row.stray
         for row in Collection.select(Collection.stray)
         .where(Collection.intent.in_([each.intent_id for each in found]), Collection.canonical)
         .distinct()
     }
-    state = chains.state(chain_id) if found else None
+    state = chains.state(chain_id)
     for account in found:
         if account.id in collected or _controls(account.order.wallet, chain_id, state):
             _reach(account)
+
+
+@Prepared
+def _out_of_reach(chain_id: Any) -> ModelSelect[StrayAccount]:
+    is_out_of_reach = (StrayAccount.chain_id == chain_id) & ~StrayAccount.in_reach
+    return (
+        StrayAccount.select(StrayAccount, PaymentIntent, Wallet)
+        .join(PaymentIntent)
+        .join(Wallet)
+        .where(is_out_of_reach)
+    )
 
 
 def _reach(account: StrayAccount) -> None:

@@ -1,17 +1,20 @@
 """Select the addresses to watch: by logs, or by balance a day after the order ended."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import Case, Expression, fn
+from peewee import Case, Expression, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
 from ticketing.models.base import literal
 from ticketing.models.payment_intents import AWAITING, EARLY, UNSETTLED, PaymentIntent
+from ticketing.models.prepared import Prepared
 from ticketing.models.stray_accounts import SEARCHED, Account, StrayAccount
 from ticketing.services.payments import block_history
 from ticketing.services.payments.collections import Held
@@ -24,6 +27,8 @@ OLD_UNTIL = timedelta(days=30)
 
 _LIVE = AWAITING | (UNSETTLED & (PaymentIntent.status == IntentStatus.PROCESSING))
 """Each part has an index by chain. An unsettled order that is not live is reversed."""
+
+_CANCELED = PaymentIntent.status == literal(IntentStatus.CANCELED)
 
 
 def has_open_orders(chain_id: int) -> bool:
@@ -72,20 +77,28 @@ def elsewhere(
     `chain_ids`: the chains of their homes. `with_old`: those too that ended within OLD_UNTIL. Money
     for them may arrive here, by mistake or not. `tenant_id`: those of one tenant.
     """
-    is_home = (PaymentIntent.chain_id == chain_id) & (PaymentIntent.token_address == token_address)
-    since = now - OLD_UNTIL if with_old else now
-    # An unpaid order that was canceled is not watched by its logs.
-    is_canceled = (PaymentIntent.status == literal(IntentStatus.CANCELED)) & (
-        PaymentIntent.ended_at > now - WATCH_AFTER_END
-    )
-    is_watched = _LIVE | (PaymentIntent.watch_until > since) | is_canceled
+    asked = {
+        "chain_id": chain_id,
+        "token_address": token_address,
+        "since": now - OLD_UNTIL if with_old else now,
+        "canceled_after": now - WATCH_AFTER_END,
+    }
     found: list[PaymentIntent] = []
     for each in chain_ids:
-        query = PaymentIntent.select().where(PaymentIntent.chain_id == each, is_watched, ~is_home)
-        if tenant_id is not None:
-            query = query.where(PaymentIntent.tenant == tenant_id)
-        found.extend(query.order_by(PaymentIntent.id))
-    return found
+        found += _elsewhere.rows(home=each, **asked)
+    return [each for each in found if tenant_id in (None, each.tenant_id)]
+
+
+@Prepared
+def _elsewhere(
+    home: Any, chain_id: Any, token_address: Any, since: Any, canceled_after: Any
+) -> ModelSelect[PaymentIntent]:
+    is_here = (PaymentIntent.chain_id == chain_id) & (PaymentIntent.token_address == token_address)
+    # An unpaid order that was canceled is not watched by its logs.
+    is_canceled = _CANCELED & (PaymentIntent.ended_at > canceled_after)
+    is_watched = _LIVE | (PaymentIntent.watch_until > since) | is_canceled
+    of_home = PaymentIntent.select().where(PaymentIntent.chain_id == home, is_watched, ~is_here)
+    return of_home.order_by(PaymentIntent.id)
 
 
 def watch_again(account: Account, now: datetime) -> None:
@@ -105,18 +118,38 @@ def to_sweep(chain_id: int, now: datetime) -> list[PaymentIntent]:
     others, at most COLD_ADDRESSES_PER_SWEEP, the longest wait first. Once an address was swept, it
     is always swept, even while its logs are read again: the logs lack payments of the time between.
     """
-    swept_before = now - SWEEP_EVERY
-    of_chain = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id)
-    canceled = of_chain.where(
-        PaymentIntent.status == literal(IntentStatus.CANCELED),
-        PaymentIntent.ended_at > now - WATCH_AFTER_END,
+    asked = {"chain_id": chain_id, "swept_before": now - SWEEP_EVERY}
+    canceled: list[PaymentIntent] = _canceled.rows(**asked, canceled_after=now - WATCH_AFTER_END)
+    new: list[PaymentIntent] = _never_swept.rows(chain_id=chain_id, now=now)
+    cold = [*new, *_swept.rows(**asked)]
+    return list({each.id: each for each in [*canceled, *cold[:COLD_ADDRESSES_PER_SWEEP]]}.values())
+
+
+@Prepared
+def _canceled(chain_id: Any, swept_before: Any, canceled_after: Any) -> ModelSelect[PaymentIntent]:
+    return PaymentIntent.select().where(
+        PaymentIntent.chain_id == chain_id,
+        _CANCELED,
+        PaymentIntent.ended_at > canceled_after,
         PaymentIntent.swept_at.is_null() | (PaymentIntent.swept_at <= swept_before),
     )
-    ended = of_chain.where(PaymentIntent.status.not_in(LIVE))
-    new = ended.where(PaymentIntent.swept_at.is_null(), PaymentIntent.watch_until <= now)
-    swept = ended.where(PaymentIntent.swept_at <= swept_before).order_by(PaymentIntent.swept_at)
-    cold = [*new.limit(COLD_ADDRESSES_PER_SWEEP), *swept.limit(COLD_ADDRESSES_PER_SWEEP)]
-    return list({each.id: each for each in [*canceled, *cold[:COLD_ADDRESSES_PER_SWEEP]]}.values())
+
+
+@Prepared
+def _never_swept(chain_id: Any, now: Any) -> ModelSelect[PaymentIntent]:
+    is_new = PaymentIntent.swept_at.is_null() & (PaymentIntent.watch_until <= now)
+    return _ended(chain_id).where(is_new).limit(COLD_ADDRESSES_PER_SWEEP)
+
+
+@Prepared
+def _swept(chain_id: Any, swept_before: Any) -> ModelSelect[PaymentIntent]:
+    found = _ended(chain_id).where(PaymentIntent.swept_at <= swept_before)
+    return found.order_by(PaymentIntent.swept_at).limit(COLD_ADDRESSES_PER_SWEEP)
+
+
+def _ended(chain_id: Any) -> ModelSelect[PaymentIntent]:
+    has_ended = PaymentIntent.status.not_in(LIVE)
+    return PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, has_ended)
 
 
 def is_explained(account: Account, balance: int, held: Held) -> bool:
@@ -282,11 +315,21 @@ def end_searches(accounts: Iterable[Account], at: Block) -> None:
 
 def to_search(chain_id: int) -> list[Account]:
     """Return the accounts whose logs must be read again, the oldest orders first."""
-    is_searched = PaymentIntent.search_to.is_null(False)
-    homes = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, is_searched)
-    of_chain = (StrayAccount.chain_id == chain_id) & SEARCHED
-    strays = StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent).where(of_chain)
+    homes: list[Account] = _searched_homes.rows(chain_id=chain_id)
+    strays: list[Account] = _searched_strays.rows(chain_id=chain_id)
     return sorted([*homes, *strays], key=lambda account: str(account.id))
+
+
+@Prepared
+def _searched_homes(chain_id: Any) -> ModelSelect[PaymentIntent]:
+    is_searched = PaymentIntent.search_to.is_null(False)
+    return PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, is_searched)
+
+
+@Prepared
+def _searched_strays(chain_id: Any) -> ModelSelect[StrayAccount]:
+    of_chain = (StrayAccount.chain_id == chain_id) & SEARCHED
+    return StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent).where(of_chain)
 
 
 def note_searched(account: Account, to: int) -> None:
