@@ -131,3 +131,13 @@ def test_an_entry_is_undone_on_the_page_of_the_ticket(door, writer, reader):
     refused = writer.send(f"{page}/undo")
     assert refused.status_code == 409 and "Nobody is inside with this ticket" in refused.text
     assert gate.outcome(qr=door.qr(ticket)) == "admitted"
+
+
+def test_who_revokes_a_device_confirms_that_its_unsent_scans_are_lost(door, writer, here):
+    gate = door.gate()
+    gate.send(redeem(code="x"), unsynced=0)
+    assert "has not sent" not in writer.get(here).text
+    gate.send(redeem(code="x"), unsynced=3)
+    page = writer.get(here).text
+    assert "3 scans that it has not sent are lost." in page
+    assert page.index("required> <span>3 scans") < page.index(">Revoke</button>")

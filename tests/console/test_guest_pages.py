@@ -49,6 +49,17 @@ def test_the_lines_of_a_csv_file_become_guests(acme, writer, ticket, path):
     assert "Guests of this event" in page and "Alan Turing" in page
 
 
+@pytest.mark.parametrize("separator", [",", ", ", ";", "\t"])
+def test_a_name_in_quotes_may_have_a_comma(acme, writer, ticket, path, separator):
+    guests = f'"Lovelace, Ada"{separator}ada@example.org\n"Hopper, ""Amazing"" Grace"'
+    assert writer.send(path, {"ticket_id": ticket["id"], "guests": guests}).status_code == 200
+    found = {(each.holder_name, each.holder_email) for each in Admission.select()}
+    assert found == {
+        ("Lovelace, Ada", "ada@example.org"),
+        ('Hopper, "Amazing" Grace', None),
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "lines"),
     [

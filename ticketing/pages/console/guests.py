@@ -1,6 +1,6 @@
 """The console's guest list: tickets that cost nothing, for people whom the organizer invites."""
 
-import re
+import csv
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,7 +24,6 @@ from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
 
 _PATH = "/console/events/<event_id>/guests"
-_SEPARATORS = re.compile("[,;\t]")
 _HEADINGS = frozenset({"name", "email", "e-mail", "email address", "mail"})
 """What the first line of a CSV file may have."""
 
@@ -76,13 +75,11 @@ def add_guests(event_id: str) -> Response:
 def _holders(text: str) -> list[dict[str, str]]:
     """Return the guests of the lines of a text or of a CSV file. Invalid, with the wrong lines.
 
-    Each line is a name, an address, or both, with a comma, a semicolon or a tab between them.
-    Example: `Ada Lovelace, ada@example.org`. A first line that names the columns is left out.
+    Each line is a name, an address, or both. A first line that names the columns is left out.
     """
     holders, wrong = [], {}
     for number, line in enumerate(text.splitlines(), 1):
-        parts = [part.strip().strip('"').strip() for part in _SEPARATORS.split(line.strip(), 2)]
-        parts = [part for part in parts if part]
+        parts = _columns(line)
         if not parts or (number == 1 and {part.lower() for part in parts} <= _HEADINGS):
             continue
         email = next((part for part in parts if "@" in part), "")
@@ -100,6 +97,16 @@ def _holders(text: str) -> list[dict[str, str]]:
         said = f"These lines have a wrong name or email address: {places}."
         raise Invalid({"guests": [FieldMessage("guests", said, places=places)]})
     return holders
+
+
+def _columns(line: str) -> list[str]:
+    """Return what a line of CSV (RFC 4180) has between tabs, else semicolons, else commas.
+
+    Example: `"Lovelace, Ada", ada@example.org` are `Lovelace, Ada` and `ada@example.org`.
+    """
+    separator = next((each for each in "\t;" if each in line), ",")
+    (columns,) = csv.reader([line.strip()], delimiter=separator, skipinitialspace=True)
+    return [column.strip() for column in columns if column.strip()]
 
 
 def _secret(guest: Any) -> Secret:
