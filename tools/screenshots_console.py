@@ -97,6 +97,7 @@ CONSOLE_SHOTS = (
     _shot("account", lambda shop: "/console/account"),
     _shot("settings", lambda shop: "/console/settings"),
     _shot("overview", _with_sales),
+    _shot("search", lambda shop: "/console/search?q=e"),
     _shot("events", lambda shop: "/console/events"),
     _shot("event-new", lambda shop: "/console/events/new"),
     _shot("event", _event),

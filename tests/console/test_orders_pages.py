@@ -1,5 +1,7 @@
 """The console's pages of orders."""
 
+import re
+
 import pytest
 
 from tests.support.admissions import FREE, given
@@ -165,8 +167,15 @@ def test_an_order_of_several_types_names_each_with_its_price(acme, node, reader)
     assert [tickets.count(name) for name in ("Adult", "T-shirt")] == [2, 1]
     plain = given(acme, acme.ticket(**FREE)).intent["id"]
     assert "Ticket type" not in text_of(reader.get(f"{ORDERS}/{plain}").text)
-    event = text_of(reader.get(f"/console/events/{ticket['event_id']}").text)
+    page = reader.get(f"/console/events/{ticket['event_id']}").text
+    event = text_of(page)
     assert "T-shirt 1 0 1 0 2.00 0.00 2.00" in event and "By voucher" not in event
+    # The bars beside the table: 10 and 2 kept, of the most, 10.
+    by_type = page[page.index("By ticket type") :]
+    assert re.findall(r'0 0 (\d+) 1".*?width="(\d+)"', by_type, re.DOTALL)[:2] == [
+        ("10000000", "10000000"),
+        ("10000000", "2000000"),
+    ]
 
 
 @pytest.mark.parametrize("role", ["read", "write"])

@@ -113,6 +113,8 @@ class MessagesDrive:
         member.press(f"/console/orders/{order}/email", {"email": "c@d.io"})
         member.press(f"/console/attendees/{guest}/send", {})
         member.open(f"{here}/guests")
+        for text in ("e", "ada@example.org", order):
+            member.open(f"/console/search?q={text}")
         for name in ("attendees", "orders"):
             member.open(f"{here}/{name}-for-people.csv")
         for page in ("/console", here):

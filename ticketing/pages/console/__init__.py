@@ -11,6 +11,7 @@ sign_in.py, account.py: sign in by password or invitation; the browsers in which
     in
 overview.py, first_steps.py: the first page; what is missing before a first sale, and before its
     money can be spent, in sentences
+search.py: one field that finds events, orders, tickets and vouchers
 charts.py: bars and the line of their sum as SVG; which days a reader chose
 events.py, event_forms.py: the list and one event; its forms: create, change, cancel
 publishing.py: publishes an event with its ticket types; the preview of its page

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ticketing.models.admissions import Admission
+from ticketing.models.base import holds_text
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
@@ -19,6 +20,12 @@ def latest_events(tenant_id: str) -> Sequence[Event]:
     """Return a tenant's latest events, the newest first, with few of their fields."""
     of_tenant = Event.select(*_OF_EVENT).where(Event.tenant == tenant_id)
     return list(of_tenant.order_by(Event.id.desc()).limit(MOST))
+
+
+def named(tenant_id: str, text: str, most: int) -> Sequence[Event]:
+    """Return the latest events with this text in the title, ASCII letters in any case."""
+    found = Event.select(*_OF_EVENT).where(Event.tenant == tenant_id, holds_text(Event.title, text))
+    return list(found.order_by(Event.id.desc()).limit(most))
 
 
 def add_to(rows: Sequence[PaymentIntent] | Sequence[Admission]) -> None:

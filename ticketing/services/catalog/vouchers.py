@@ -18,6 +18,7 @@ from ticketing.constants import MAX_PRICE, PriceMode, VoucherStatus
 from ticketing.db.connection import locked, savepoint, write_transaction
 from ticketing.errors import CodeTaken, FieldMessage, Invalid, MaxUsagesTooLow, NotFound
 from ticketing.models.base import holds_text
+from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
@@ -109,6 +110,12 @@ def list_page(
         if shows_codes
         else Page([without_code(each) for each in found.data], found.next_cursor)
     )
+
+
+def with_code(tenant_id: str, code: str) -> Sequence[Voucher]:
+    """Return the vouchers of a tenant's events that have this code, in any case of its letters."""
+    found = Voucher.select(Voucher, Event).join(Event)
+    return list(found.where(Event.tenant == tenant_id, Voucher.code == code.upper()))
 
 
 def without_code(voucher: Voucher) -> Voucher:
