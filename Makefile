@@ -39,7 +39,7 @@ quick: .venv/tests ## Run the tests that need neither Postgres nor processes
 test: .venv/tests lint ## Lint, check types, run all tests on SQLite except the long ones
 	@$(PYTEST) -m "not long" -n 3 --dist worksteal  # on two cores: some tests wait for processes
 
-test-long: .venv/tests ## Run the long tests: browsers, kills, overload, fuzzing, exhaustive tables, Postgres; PART=0/6: a sixth
+test-long: .venv/tests ## Run the long tests: browsers, kills, overload, fuzzing, exhaustive tables, Postgres; PART=0/8: an eighth
 	@$(PYTEST) -m long -n 4 --dist worksteal $(if $(PART),--part $(PART))
 
 lint: .venv/tests ## Check style and types

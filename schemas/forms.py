@@ -5,6 +5,7 @@ from typing import Any
 
 from marshmallow import ValidationError, post_load
 
+from schemas.admissions import VoidSchema
 from schemas.base import (
     BaseSchema,
     Bool,
@@ -175,6 +176,12 @@ class GuestsForm(BaseSchema):
     guests = Text(required=True, validate=[Length(1, 16_000), NOT_BLANK])
     reason = Text(validate=[Length(1, 500), NOT_BLANK])
     check = Text()
+
+
+class ChosenVoidForm(VoidSchema):
+    """Why several admissions are taken back. `chosen`: their ids."""
+
+    chosen = Items(Text(), load_default=list)
 
 
 class ChainForm(BaseSchema):

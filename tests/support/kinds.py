@@ -43,7 +43,7 @@ LONGEST = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--part`."""
-    parser.addoption("--part", help="1/6: run a sixth of the tests, and all that are marked sql")
+    parser.addoption("--part", help="1/8: run an eighth of the tests, and all that are marked sql")
 
 
 @pytest.hookimpl(tryfirst=True)

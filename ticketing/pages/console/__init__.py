@@ -25,6 +25,7 @@ obstacles.py: why nobody can buy, in sentences with links; services/catalog/obst
 wallet.py: sets the wallet, only after its first address was compared
 orders.py, timeline.py: find orders, see one; what happened to it, from the notifications
 attendees.py, guests.py: tickets with their holders; tickets that cost nothing
+chosen_attendees.py: mails several tickets again, or takes them back
 money.py: what came in, what is owed, what can be moved
 money_moving.py: moves it and pays it back: what the browser's wallet signs, and files for others
 refunds.py: who is owed what; a transaction is counted, or the rest is written off

@@ -1,6 +1,8 @@
 """The console's pages of attendees: who has a ticket, and what an organizer can do about it."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from flask import redirect
 from werkzeug import Response
@@ -72,26 +74,27 @@ def show_attendee(admission_id: str) -> str:
 @blp.post(f"{_TICKET}/void")
 def void_ticket(admission_id: str) -> Response:
     """Take a ticket back, with or without a refund."""
-    tenant_id = caller().tenant_id
 
-    def void() -> str:
+    def take_back() -> str:
         fields = typed_forms.read(VoidSchema)
-        details = {name: fields[name] for name in ("refund", "transferred", "force")}
-        once(
-            forms.key(),
-            lambda: (
-                recorded(
-                    AdmissionSchema,
-                    lambda: voids.void(tenant_id, admission_id, **fields),
-                    partial(admissions.get, tenant_id, admission_id),
-                    action="admissions_void_admission",
-                    details=details,
-                ).id
-            ),
-        )
+        once(forms.key(), lambda: void(admission_id, fields=fields))
         return f"{PATH}/{admission_id}#taken-back"
 
-    return forms.carried_out(void, lambda form: _page(admission_id, voiding=form))
+    return forms.carried_out(take_back, lambda form: _page(admission_id, voiding=form))
+
+
+def void(admission_id: str, *, fields: Mapping[str, Any]) -> str:
+    """Take a ticket back as the fields of VoidSchema say, and record it. Return its id."""
+    tenant_id = caller().tenant_id
+    details = {name: fields[name] for name in ("refund", "transferred", "force")}
+    voided: Admission = recorded(
+        AdmissionSchema,
+        lambda: voids.void(tenant_id, admission_id, **fields),
+        partial(admissions.get, tenant_id, admission_id),
+        action="admissions_void_admission",
+        details=details,
+    )
+    return str(voided.id)
 
 
 @blp.post(f"{_TICKET}/undo")
@@ -115,16 +118,21 @@ def undo_entry(admission_id: str) -> Response:
 def send_ticket(admission_id: str) -> Response:
     """Mail a ticket to its holder once more, as it is."""
 
-    def send() -> str:
-        noted(
-            admission_id,
-            partial(reissues.send_again, caller().tenant_id, admission_id, config()),
-            lambda _: {"sent_again": True},
-            action="admissions_send_admission",
-        )
+    def send_again() -> str:
+        send(admission_id)
         return f"{PATH}/{admission_id}#sent-again"
 
-    return forms.carried_out(send, lambda form: _page(admission_id, reissuing=form))
+    return forms.carried_out(send_again, lambda form: _page(admission_id, reissuing=form))
+
+
+def send(admission_id: str) -> None:
+    """Mail a ticket to its holder once more, and record it."""
+    noted(
+        admission_id,
+        partial(reissues.send_again, caller().tenant_id, admission_id, config()),
+        lambda _: {"sent_again": True},
+        action="admissions_send_admission",
+    )
 
 
 @blp.post(f"{_TICKET}/reissue")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from peewee import Expression, ModelSelect
@@ -153,6 +153,14 @@ def list_page(
     admission_page = paginate(query, [Admission.id], page, scope=scope, descending=newest_first)
     _read_orders_of_old(admission_page.data)
     return admission_page
+
+
+def some(tenant_id: str, admission_ids: Collection[str]) -> list[Admission]:
+    """Return those of a tenant's admissions that have one of these ids, the newest first."""
+    found = Admission.select().where(
+        Admission.tenant == tenant_id, Admission.id.in_(list(admission_ids))
+    )
+    return list(found.order_by(Admission.id.desc()))
 
 
 def guests(tenant_id: str, event_id: str, page: PageRequest) -> Page[Admission]:
