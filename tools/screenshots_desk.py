@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+from playwright.sync_api import Page
+
 from tools import anvil
 from tools.json_client import Client
 from tools.screenshots_shop import CONFIRMATIONS, PRICE, TENANT, Shop, Shot
@@ -17,9 +19,12 @@ _GUESTS = [
 ]
 
 
-def _shot(name: str, path: Callable[[Shop], str]) -> Shot:
+def _shot(name: str, path: Callable[[Shop], str], **more: Any) -> Shot:
     return Shot(
-        f"console-{name}", lambda shop: shop.stack.url + _CONSOLE + path(shop), is_signed_in=True
+        f"console-{name}",
+        lambda shop: shop.stack.url + _CONSOLE + path(shop),
+        is_signed_in=True,
+        **more,
     )
 
 
@@ -36,6 +41,10 @@ def _with_guests(shop: Shop) -> list[str]:
 def _attendees(shop: Shop) -> str:
     _with_guests(shop)
     return f"/attendees?event_id={shop.event_id}"
+
+
+def _press_all(_shop: Shop, page: Page) -> None:
+    page.get_by_role("button", name="With all of this page").click()
 
 
 def _attendee(shop: Shop) -> str:
@@ -110,6 +119,7 @@ DESK_SHOTS = (
     _shot("orders", lambda shop: "/orders"),
     _shot("order", lambda shop: f"/orders/{_overpaid(shop)}"),
     _shot("attendees", _attendees),
+    _shot("attendees-chosen", _attendees, act=_press_all),
     _shot("attendee", _attendee),
     _shot("guests", lambda shop: _event(shop, "guests")),
     _shot("money", lambda shop: "/money"),
