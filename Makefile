@@ -13,8 +13,9 @@ PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes -
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
-run: .venv/demo ## Start everything on this machine, with a demo tenant
-	@$(BIN)/python -m tools.run
+# Some shells export HOST: only what is typed counts.
+run: .venv/demo ## Start everything on this machine, with a demo tenant; HOST=192.168.1.20: for phones, too
+	@$(BIN)/python -m tools.run $(if $(filter command,$(firstword $(origin HOST))),--host $(HOST))
 
 collect: .venv/tests ## Send what the demo tenant's orders hold to its address, while `make run` runs
 	@$(BIN)/python -m tools.collect_local

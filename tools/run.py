@@ -1,7 +1,8 @@
 """`make run`: run everything on this machine until Ctrl-C.
 
 That is two chains, the database, the web server, the worker, a mail server that only prints, and a
-receiver of webhooks.
+receiver of webhooks. `make run HOST=192.168.1.20`, an address of this machine, serves phones in its
+network, too. Whoever is in that network can open the pages.
 """
 
 import fcntl
@@ -11,9 +12,11 @@ import secrets
 import signal
 import sys
 import threading
+from argparse import ArgumentParser
 from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
@@ -83,16 +86,26 @@ To see the local chains in a browser wallet, add these networks to it:
 """
 
 
+IN_THE_NETWORK = """\
+Phones in your network can open {page}, and the links of orders and tickets. The console stays on
+this computer: a password would be readable on its way. The scanner needs https: browsers give the
+camera to no other page.
+"""
+
+
 def main() -> None:
     """Start everything, print what to try, and wait for Ctrl-C."""
+    arguments = ArgumentParser(prog="make run", description=__doc__)
+    arguments.add_argument("--host", type=IPv4Address, help="an address of this machine")
+    host = arguments.parse_args().host
     try:
-        _run()
+        _run(None if host is None else str(host))
     except (ToolMissing, StackFailed, RuntimeError) as error:
         sys.exit(f"make run: {error}")
 
 
-def _run() -> None:
-    variables = _variables()
+def _run(host: str | None) -> None:
+    variables = _variables(host or "127.0.0.1")
     port = int(variables["PORT"])
     rpc_ports = {
         chain_id: urlsplit(variables[f"RPC_URL_{chain_id}"]).port or 8545
@@ -101,6 +114,8 @@ def _run() -> None:
     with ExitStack() as running:
         _lock(running)
         _need(port, f"PORT={port + 1}")
+        if host and not is_free(port, host):
+            raise StackFailed(f"nothing can listen on {host}:{port}: is it this machine's address?")
         for chain_id, rpc_port in rpc_ports.items():
             # Beyond the default ports of both.
             _need(rpc_port, f"RPC_URL_{chain_id}=http://127.0.0.1:{rpc_port + 2}")
@@ -114,7 +129,7 @@ def _run() -> None:
             variables |= _mail(running)
         # Before the worker, so that it stops after it.
         receiver = running.enter_context(_receiver())
-        stack = running.enter_context(Stack(variables, log=LOG_FILE))
+        stack = running.enter_context(Stack(variables, log=LOG_FILE, host=host))
         stack.flask("db", "upgrade")
         stack.start_web()
         demo = _demo(stack)
@@ -123,12 +138,16 @@ def _run() -> None:
         # An order of a wallet that is an address needs it.
         for chain_id in nodes:
             stack.wait_for_receivers(chain_id)
-        page = f"{stack.url}/{TENANT}/{demo['slug']}"
-        console = f"{stack.url}/console" if _is_managed(stack) else _invitation(stack)
+        page = f"{variables['PUBLIC_URL']}/{TENANT}/{demo['slug']}"
+        console = f"{stack.url}/console"
+        if not _is_managed(stack):
+            console = _invitation(stack).replace(variables["PUBLIC_URL"], stack.url)
         told = {"url": stack.url, "page": page, "console": console, **demo}
         told |= {"wallet": anvil.SELLER, "token": anvil.TOKEN_ADDRESS}
         told["rpc_url"], told["second_rpc_url"] = (node.url for node in nodes.values())
         print(HELP.format(**told), flush=True)
+        if host:
+            print(IN_THE_NETWORK.format(**told), flush=True)
         while not stop.wait(SAVE_SECONDS):
             stack.check()
             for chain_id, node in nodes.items():
@@ -173,7 +192,7 @@ def _say(what: str) -> None:
     print(f"starting {what}", flush=True)
 
 
-def _variables() -> dict[str, str]:
+def _variables(host: str) -> dict[str, str]:
     """Return the variables of the environment and of .env. The first run completes .env."""
     needed = {
         "SECRET_KEY": secrets.token_urlsafe(48),
@@ -190,7 +209,7 @@ def _variables() -> dict[str, str]:
             file.write("".join(missing) if ends_a_line else "\n" + "".join(missing))
     kept = {name: value for name, value in dotenv_values(ENV_FILE).items() if value is not None}
     found = {**kept, **{name: os.environ[name] for name in kept if name in os.environ}}
-    public_url = f"http://127.0.0.1:{found['PORT']}"
+    public_url = f"http://{host}:{found['PORT']}"
     return {"PUBLIC_URL": public_url, "WEBHOOK_ALLOW": "127.0.0.0/8", **found}
 
 

@@ -34,7 +34,7 @@ class Stack(Running):
 
     `variables` (DATABASE_URL, SECRET_KEY, ...) override `environ`, by default this process's. The
     processes write their output to `log`, or to the output of this process. Their source is in
-    `root`.
+    `root`. The web server listens on 127.0.0.1, and on `host`.
     """
 
     def __init__(
@@ -44,8 +44,10 @@ class Stack(Running):
         log: Path | None = None,
         environ: Mapping[str, str] = os.environ,
         root: Path = ROOT,
+        host: str | None = None,
     ) -> None:
         self._root = root
+        self._hosts = ["127.0.0.1", *([host] if host else [])]
         self.port = int(variables["PORT"])
         self.url = f"http://127.0.0.1:{self.port}"
         self.environ = {**environ, "FLASK_SKIP_DOTENV": "1", **variables}
@@ -76,9 +78,9 @@ class Stack(Running):
         return str(json.loads(self.flask(*new))["key"])
 
     def start_web(self, app: str = SERVICE, *, ready: str = "/readyz") -> None:
-        """Start gunicorn as in the Procfile, but on 127.0.0.1. Wait for a 200 of `ready`."""
-        bind = f"127.0.0.1:{self.port}"
-        self._start("web", [sys.executable, "-m", "gunicorn", "--bind", bind, app])
+        """Start gunicorn as in the Procfile, but on few addresses. Wait for a 200 of `ready`."""
+        binds = [f"--bind={host}:{self.port}" for host in self._hosts]
+        self._start("web", [sys.executable, "-m", "gunicorn", *binds, app])
         http = urllib3.PoolManager(retries=False, timeout=2)
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
@@ -184,12 +186,12 @@ def free_port() -> int:
             return port
 
 
-def is_free(port: int) -> bool:
-    """Return whether a server can listen on this port of 127.0.0.1."""
+def is_free(port: int, host: str = "127.0.0.1") -> bool:
+    """Return whether a server can listen on this port of an address of this machine."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((host, port))
         except OSError:
             return False
         return True

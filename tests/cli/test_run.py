@@ -10,6 +10,7 @@ import sys
 from functools import partial
 
 import pytest
+import urllib3
 from dotenv import dotenv_values
 
 from tests.support.remote import PATIENCE_SECONDS, eventually
@@ -39,7 +40,9 @@ folder = Path(sys.argv[1])
 run.ENV_FILE, run.VAR, run.LOCK_FILE = folder / ".env", folder / "var", folder / "var" / "lock"
 for name, file in {FILES}.items():
     setattr(run, name, run.VAR / file)
-import_module(sys.argv[2]).main()
+program = import_module(sys.argv[2])
+sys.argv[1:] = sys.argv[3:]
+program.main()
 """
 
 
@@ -61,12 +64,12 @@ def folder(tmp_path, ports, starts_processes):
     return tmp_path
 
 
-def start(folder, program="tools.run"):
+def start(folder, program="tools.run", *arguments):
     environ = {name: value for name, value in os.environ.items() if name in ("PATH", "ANVIL")}
     if program != "tools.run":
         environ |= dotenv_values(folder / ".env")  # for the commands that it runs
     return subprocess.Popen(
-        [sys.executable, "-c", START, str(folder), program],
+        [sys.executable, "-c", START, str(folder), program, *arguments],
         cwd=ROOT,
         env=environ,
         stdout=subprocess.PIPE,
@@ -75,9 +78,9 @@ def start(folder, program="tools.run"):
     )
 
 
-def refusal(folder):
+def refusal(folder, *arguments):
     """Return the sentence with which it refuses to start."""
-    with start(folder) as process:
+    with start(folder, "tools.run", *arguments) as process:
         out, told = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, out) == (1, "")
     return told
@@ -200,6 +203,32 @@ def test_it_runs_once_in_a_folder_until_it_is_interrupted(folder, ports):
         finally:
             process.terminate()
     assert (process.returncode, told) == (0, "")
+
+
+@pytest.mark.long
+def test_with_a_host_other_machines_get_the_pages_and_this_one_the_console(folder, ports):
+    # 127.0.0.2 stands for an address in a network: both are of this machine.
+    with start(folder, "tools.run", "--host", "127.0.0.2") as process:
+        try:
+            lines = iter(process.stdout.readline, "")
+            page = f"http://127.0.0.2:{ports[0]}/demo/launch-night"
+            assert any(f"Buy a ticket in your browser:   {page}" in line for line in lines)
+            invitation = f"http://127.0.0.1:{ports[0]}/console/invitation/in_"
+            assert any(f"Organize in your browser:       {invitation}" in line for line in lines)
+            assert any("The scanner needs https" in line for line in lines)
+            for url in (page, f"http://127.0.0.1:{ports[0]}/console/sign-in"):
+                assert urllib3.request("GET", url, timeout=60).status == 200
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=PATIENCE_SECONDS)
+        finally:
+            process.terminate()
+    assert (process.returncode, told) == (0, "")
+
+
+def test_an_address_of_another_machine_is_told(folder, ports):
+    told = refusal(folder, "--host", "192.0.2.1")
+    listens = f"nothing can listen on 192.0.2.1:{ports[0]}"
+    assert told == f"make run: {listens}: is it this machine's address?\n"
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])

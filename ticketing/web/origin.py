@@ -1,6 +1,7 @@
 """The origin of pages. Requests to other hosts, and forms of other sites, are refused.
 
-PUBLIC_URL says which origin it is. Without it, only a browser on this machine gets pages.
+PUBLIC_URL says which origin it is. Without it, only a browser on this machine gets pages. If it is
+of plain http, as in `make run HOST=...`, such a browser gets them, too: the console needs it.
 """
 
 from urllib.parse import urlsplit
@@ -42,13 +43,10 @@ def origin() -> str:
 
 def check_host() -> None:
     """Raise Misdirected if the request was sent to another host. Protects against rebinding."""
-    public_url = config().public_url
-    if public_url is None:
-        is_ours = _is_loopback()
-    else:
-        url = urlsplit(public_url)
-        is_ours = _host_of(request.host, url.scheme) == _host_of(url.netloc, url.scheme)
-    if not is_ours:
+    url = urlsplit(config().public_url or "")
+    if url.scheme != "https" and _is_loopback():
+        return
+    if not url.netloc or _host_of(request.host, url.scheme) != _host_of(url.netloc, url.scheme):
         raise Misdirected
 
 

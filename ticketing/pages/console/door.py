@@ -36,6 +36,10 @@ _ONLY_HERE = (
     "This link only works on this computer, because its address is that of the computer itself. For"
     " a phone, the service needs an https address: see docs/organizers.md."
 )
+_NO_CAMERA = (
+    "Phones in this network open this link, but the scanner needs an https address: browsers give"
+    " the camera to no other. See docs/organizers.md."
+)
 
 blp = ConsoleBlueprint("door", __name__, reads=Role.WRITE, writes=Role.WRITE)
 
@@ -103,6 +107,8 @@ def _pairing(made: DoorDevice | None, back: str) -> Answer:
         return Answer(title, text, back, None)
     if origin.is_of_this_machine():
         text = f"{_ONLY_HERE} {text}"
+    elif not origin.is_https():
+        text = f"{_NO_CAMERA} {text}"
     code = made.pairing_code
     link = origin.origin() + devices.PAIRING_PATH + code
     groups = "-".join(code[at : at + _GROUP] for at in range(0, len(code), _GROUP))
