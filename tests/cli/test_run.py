@@ -226,8 +226,8 @@ def test_with_a_host_other_machines_get_the_pages_and_this_one_the_console(folde
 
 
 def test_an_address_of_another_machine_is_told(folder, ports):
-    told = refusal(folder, "--host", "192.0.2.1")
-    listens = f"nothing can listen on 192.0.2.1:{ports[0]}"
+    told = refusal(folder, "--host", "198.51.100.1")
+    listens = f"nothing can listen on 198.51.100.1:{ports[0]}"
     assert told == f"make run: {listens}: is it this machine's address?\n"
 
 
