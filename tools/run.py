@@ -17,7 +17,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
+from pathlib import Path
 from urllib.parse import urlsplit
+from zoneinfo import available_timezones
 
 from dotenv import dotenv_values
 
@@ -315,10 +317,16 @@ def _event() -> dict[str, str]:
         "title": "Launch Night",
         "type": "online",
         "start_at": start.isoformat(),
-        "timezone": "UTC",
+        "timezone": _zone(),
         "online_join_url": "https://meet.example.org/launch",
         "status": "published",
     }
+
+
+def _zone() -> str:
+    """Return the IANA time zone of this machine, which the next event's form proposes. Or UTC."""
+    _, _, name = str(Path("/etc/localtime").resolve()).partition("/zoneinfo/")
+    return name if name in available_timezones() else "UTC"
 
 
 _TICKET = {

@@ -32,9 +32,11 @@ class Console:
         """Send a form to `path`, with the hidden fields that the console's pages give."""
         page = self.client.get("/console/account").text
         hidden = {"csrf_token": hidden_fields(page)["csrf_token"], "idempotency_key": "0" * 32}
-        return self.client.post(
+        answer = self.client.post(
             path, data={**hidden, **(form or {})}, headers=headers or SAME_ORIGIN
         )
+        assert not answer.content_type.startswith("text/plain")  # a page without its type
+        return answer
 
 
 def hidden_fields(page: str) -> dict[str, str]:

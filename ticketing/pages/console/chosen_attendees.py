@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from flask import request
-from werkzeug import Response
+from flask import Response, request
+from werkzeug import Response as AnyResponse
 
 from schemas.forms import ChosenVoidForm
 from ticketing import ids
@@ -47,7 +47,7 @@ def send_chosen_tickets() -> str:
 
 
 @blp.post(f"{_PATH}/void")
-def void_chosen_tickets() -> Response:
+def void_chosen_tickets() -> AnyResponse:
     """Take each ticket back, with or without a refund."""
 
     def void() -> Response:

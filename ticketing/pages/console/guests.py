@@ -4,7 +4,8 @@ import csv
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from werkzeug import Response
+from flask import Response
+from werkzeug import Response as AnyResponse
 
 from schemas.admissions import AdmissionSchema, GuestListSchema
 from schemas.forms import GuestsForm
@@ -39,11 +40,11 @@ def show_guest_form(event_id: str) -> str:
 
 
 @blp.post(_PATH)
-def add_guests(event_id: str) -> Response:
+def add_guests(event_id: str) -> AnyResponse:
     """Issue a ticket to each guest, all or none, and show their links once."""
     tenant_id = caller().tenant_id
 
-    def add() -> Response:
+    def add() -> AnyResponse:
         sent = forms.read(GuestsForm)
         holders = _holders(sent["guests"])
         if "check" in sent:
