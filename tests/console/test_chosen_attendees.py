@@ -1,5 +1,7 @@
 """Several attendees at once: tickets that are sent again or taken back."""
 
+import csv
+import io
 import re
 
 import pytest
@@ -59,6 +61,18 @@ def test_one_that_is_refused_keeps_no_other_from_being_done(writer, guests):
     assert "2 are taken back." in done
     assert f'href="{ATTENDEES}/{guests[1]}">' in done[done.index("Not done for") :]
     assert statuses() == [AdmissionStatus.VOID, AdmissionStatus.VALID, AdmissionStatus.VOID]
+
+
+def test_they_are_downloaded_and_written_to_in_a_mail_program(acme, writer, guests):
+    form = {"chosen": guests, "refund": ""}
+    page = writer.send(CHOSEN, form).text
+    assert 'href="mailto:?bcc=ada%40example.org"' in page
+    file = writer.send(f"{CHOSEN}/export", form)
+    assert file.headers["Content-Disposition"].endswith('"attendees-chosen.csv"')
+    head, *rows = csv.reader(io.StringIO(file.data.decode("utf-8-sig")))
+    assert head == ["Name", "Email", "Event", "Ticket", "Status", "Came in"]
+    assert [row[0] for row in rows] == ["Joan", "Grace", "Ada"]
+    assert rows[2][1:2] + rows[2][4:] == ["ada@example.org", "Valid", ""]
 
 
 def test_a_form_without_a_reason_is_shown_again_and_takes_nothing_back(writer, guests):

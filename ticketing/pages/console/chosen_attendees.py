@@ -1,7 +1,7 @@
-"""Several tickets at once: mail them again, or take them back.
+"""Several tickets at once: mail or download them, write to their holders, or take them back.
 
-Each is a change of its own, with its entry in the audit log, as if it was made on the page of the
-ticket. One that is refused keeps no other from being done.
+Each ticket that is changed is a change of its own, with its entry in the audit log, as if it was
+made on the page of the ticket. One that is refused keeps no other from being done.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from flask import Response, request
 from werkzeug import Response as AnyResponse
@@ -24,8 +25,10 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
 from ticketing.services.catalog import titles
+from ticketing.services.exports import files
 from ticketing.services.orders import admissions
 from ticketing.web.context import caller, config
+from ticketing.web.download import download
 
 _PATH = f"{attendees.PATH}/chosen"
 
@@ -44,6 +47,13 @@ def choose_attendees() -> str:
 def send_chosen_tickets() -> str:
     """Mail each ticket to its holder once more, as it is."""
     return _done("sent", attendees.send)
+
+
+@blp.post(f"{_PATH}/export")
+def export_chosen_tickets() -> Response:
+    """Download the chosen tickets for a spreadsheet, with words and local times."""
+    labels = {str(status): word.label for status, word in words.TICKET_STATUSES.items()}
+    return download(files.chosen_attendees(_chosen(), labels))
 
 
 @blp.post(f"{_PATH}/void")
@@ -81,11 +91,15 @@ def _chosen() -> Sequence[Admission]:
 
 def _page(form: Form, done: str | None = None, refused: Refused = ()) -> str:
     values: dict[str, Any] = {"done": done, "refused": refused}
+    tickets = _chosen()
+    emails = sorted({each.holder_email for each in tickets if each.holder_email})
     return page(
         "chosen_attendees.html",
         "attendees",
         form=form,
-        tickets=_chosen(),
+        tickets=tickets,
+        # RFC 6068. None of them sees the others.
+        mail_to="mailto:?bcc=" + ",".join(map(quote, emails)) if emails else None,
         writes_mail=config().smtp is not None,
         words=words,
         **values,

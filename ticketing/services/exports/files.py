@@ -11,6 +11,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from ticketing.db.connection import snapshot
+from ticketing.models.admissions import Admission
 from ticketing.services.access.rate_limits import OneAtATime
 from ticketing.services.catalog import events
 from ticketing.services.exports import safe_cells, spreadsheets, tables
@@ -76,6 +77,14 @@ def orders_for_people(tenant_id: str, event_id: str, words: Words) -> CsvFile:
     """Return the same as `orders` for a spreadsheet. `words`: what statuses are called."""
     zone = events.get(tenant_id, event_id).timezone
     return _write(spreadsheets.orders(zone, words), tenant_id, event_id)
+
+
+def chosen_attendees(tickets: Sequence[Admission], words: Words) -> CsvFile:
+    """Return some tickets, with their events and ticket types, for a spreadsheet."""
+    columns = spreadsheets.CHOSEN
+    rows = [[safe_cells.text_of(of(each, words)) for of in columns.values()] for each in tickets]
+    content = codecs.BOM_UTF8 + _lines([[*columns], *rows])
+    return CsvFile("attendees-chosen.csv", len(content), io.BytesIO(content))
 
 
 def _write(table: Table, tenant_id: str, event_id: str) -> CsvFile:

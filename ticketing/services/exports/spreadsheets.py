@@ -10,6 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ticketing.constants import MICRO_UNIT_DECIMALS
+from ticketing.models.admissions import Admission
 from ticketing.services.exports import tables
 from ticketing.services.exports.tables import Table
 
@@ -49,6 +50,17 @@ def orders(zone: str, words: Words) -> Table:
         "Status": lambda order: words[order.status],
     }
     return replace(tables.ORDERS, name="orders-for-people", columns=columns)
+
+
+CHOSEN: dict[str, Callable[[Admission, Words], Any]] = {
+    "Name": lambda ticket, _: ticket.holder_name,
+    "Email": lambda ticket, _: ticket.holder_email,
+    "Event": lambda ticket, _: ticket.event.title,
+    "Ticket": lambda ticket, _: ticket.ticket_type.name,
+    "Status": lambda ticket, words: words[ticket.status],
+    "Came in": lambda ticket, _: _local(ticket.redeemed_at, ticket.event.timezone),
+}
+"""The columns of tickets that may be of several events."""
 
 
 def _decimal(micro_units: int) -> Decimal:
