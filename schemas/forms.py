@@ -169,6 +169,25 @@ class InvitationForm(BaseSchema):
     password = Text(required=True, validate=Length(1, 128))
 
 
+class ForgottenForm(BaseSchema):
+    """Whose password is forgotten: the organizer, and the email address of the member."""
+
+    tenant = Text(required=True, validate=Length(1, 100))
+    email = an_email("ada@example.org", required=True)
+
+
+class NewPasswordForm(BaseSchema):
+    """The password that replaces a forgotten one."""
+
+    password = Text(required=True, validate=Length(1, 128))
+
+
+class PasswordChangeForm(NewPasswordForm):
+    """The password that a member has, and the one that replaces it."""
+
+    new_password = Text(required=True, validate=Length(1, 128))
+
+
 class GuestsForm(BaseSchema):
     """Guests, one a line, with the ticket that each of them gets. `check`: only show them."""
 

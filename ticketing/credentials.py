@@ -27,6 +27,10 @@ _INVITATION_PREFIX, _INVITATION_DIGITS = "in_", 40
 _INVITATION_SHAPE = re.compile(
     rf"{_INVITATION_PREFIX}([{ids.ALPHABET}]{{26}})_[0-9a-f]{{{_INVITATION_DIGITS}}}"
 )
+_RESET_PREFIX, _RESET_DIGITS = "pr_", 40
+_RESET_SHAPE = re.compile(
+    rf"{_RESET_PREFIX}([{ids.ALPHABET}]{{26}})_([0-9]{{10}})_[0-9a-f]{{{_RESET_DIGITS}}}"
+)
 _SESSION_SHAPE = re.compile(rf"[{ids.ALPHABET}]{{{_RANDOM_LENGTH}}}")
 _CODE_BITS, _CODE_LENGTH = 100, 20
 _CODE_SHAPE = re.compile(rf"[{ids.ALPHABET}]{{{_CODE_LENGTH}}}")
@@ -169,6 +173,23 @@ def invitation_id(keyring: Keyring, offered: str) -> str | None:
     found = ids.INVITATION + match[1]
     genuine = [invitation(each, found) for each in keyring.accepted]
     return found if same_as_any(offered, genuine) else None
+
+
+def password_reset(secret_key: str, member_id: str, generation: int, ends_at: int) -> str:
+    """Return the secret that replaces one password of a member, until a time in seconds.
+
+    It is `pr_`, the member's id, `_`, the time, `_`, 160 bits in hex. It is derived and never
+    stored. `generation` is that of the password, so another password ends it.
+    """
+    text = f"{member_id} {generation} {ends_at}"
+    digest = keyed_digest(secret_key, "password-reset", text)[:_RESET_DIGITS]
+    return f"{_RESET_PREFIX}{member_id.removeprefix(ids.MEMBER)}_{ends_at:010}_{digest}"
+
+
+def parts_of_reset(offered: str) -> tuple[str, int] | None:
+    """Return the member's id and the time that a secret of this form names. It may be forged."""
+    match = _RESET_SHAPE.fullmatch(offered)
+    return None if match is None else (ids.MEMBER + match[1], int(match[2]))
 
 
 def new_session() -> str:

@@ -64,11 +64,16 @@ class MailKind(StrEnum):
     SALES_OF_DAY = "sales_of_day"
     LOST_LINKS = "lost_links"
     MEMBER_INVITED = "member_invited"
+    PASSWORD_RESET = "password_reset"
+    PASSWORD_CHANGED = "password_changed"
     WALLET_CHANGE_REQUESTED = "wallet_change_requested"
     WALLET_CHANGED = "wallet_changed"
     WALLET_CHANGE_CANCELED = "wallet_change_canceled"
     WEBHOOK_FAILING = "webhook_failing"
 
+
+ASKED_BY_ANYBODY = (MailKind.LOST_LINKS, MailKind.PASSWORD_RESET)
+"""Mails that a stranger can ask for, at any address."""
 
 ASKED_FOR = (MailKind.ORDER_PLACED, MailKind.ORDER_CONFIRMED, MailKind.REFUND_DUE)
 """The mails that the buyer of an order can ask for, by its link. They follow from no notification.

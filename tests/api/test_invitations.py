@@ -63,12 +63,12 @@ def outcome(call):
 def test_an_invited_member_signs_in_after_setting_a_password_not_before(acme, invited):
     assert invited.status is MemberStatus.INVITED
     for guess in (PASSWORD, "", "x"):
-        assert members.sign_in(acme.slug, EMAIL, guess) is None
+        assert members.sign_in(acme.id, EMAIL, guess) is None
     found = invitations.find(invited.invitation, KEYRING)
     assert (found.member.email, found.member.tenant.slug) == (EMAIL, "acme")
     accepted = accept(invited.invitation)
     assert (accepted.status, accepted.tenant.slug) == (MemberStatus.ACTIVE, "acme")
-    assert members.sign_in(acme.slug, EMAIL, PASSWORD).role == Role.WRITE
+    assert members.sign_in(acme.id, EMAIL, PASSWORD).role == Role.WRITE
 
 
 def test_of_two_who_accept_at_the_same_time_one_does(acme, invited, monkeypatch):
@@ -129,7 +129,7 @@ def test_a_member_without_an_address_states_one(acme):
     with pytest.raises(MemberExists):
         accept(first.invitation, email="Taken@example.org")
     accept(first.invitation, email="Ada@Example.org")
-    assert members.sign_in("acme", EMAIL, PASSWORD).id == first.id
+    assert members.sign_in(acme.id, EMAIL, PASSWORD).id == first.id
 
 
 def test_an_invitation_for_an_address_is_for_no_other(invited):
@@ -145,10 +145,10 @@ def test_an_address_can_be_invited_by_two_tenants(neighbour, invited):
 def test_a_reset_keeps_the_old_password_until_it_is_accepted(acme, invited):
     accept(invited.invitation)
     reset = invitations.invite(acme.id, invited.id, KEYRING)
-    assert members.sign_in(acme.slug, EMAIL, PASSWORD) is not None
+    assert members.sign_in(acme.id, EMAIL, PASSWORD) is not None
     accept(reset.invitation, OTHER_PASSWORD)
-    assert members.sign_in(acme.slug, EMAIL, PASSWORD) is None
-    assert members.sign_in(acme.slug, EMAIL, OTHER_PASSWORD) is not None
+    assert members.sign_in(acme.id, EMAIL, PASSWORD) is None
+    assert members.sign_in(acme.id, EMAIL, OTHER_PASSWORD) is not None
 
 
 def test_to_disable_a_member_ends_the_invitation_and_a_new_one_brings_the_member_back(

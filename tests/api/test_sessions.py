@@ -23,7 +23,7 @@ KEYRING = Keyring(SECRET_KEY)
 def ada(acme):
     """A member of acme who may sign in, as sign-in returns one."""
     members.add(acme.id, EMAIL, Role.WRITE, PASSWORD)
-    return members.sign_in(acme.slug, EMAIL, PASSWORD)
+    return members.sign_in(acme.id, EMAIL, PASSWORD)
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_its_use_is_noted_once_a_minute(ada, moved_clock):
 
 def test_sessions_are_listed_and_ended_by_their_member_only(acme, ada):
     members.add(acme.id, "bob@example.org", Role.READ, PASSWORD)
-    bob = members.sign_in(acme.slug, "bob@example.org", PASSWORD)
+    bob = members.sign_in(acme.id, "bob@example.org", PASSWORD)
     first, second, of_bob = begin(ada), begin(ada), begin(bob)
     listed = sessions.list_of(ada.id)
     assert [each.address for each in listed] == ["203.0.113.9"] * 2
@@ -144,7 +144,7 @@ def test_a_sign_in_that_a_new_password_or_the_end_of_access_overtook_begins_no_s
     invitations.accept(invited.invitation, OTHER_PASSWORD, None, KEYRING)
     with pytest.raises(InvalidCredentials):
         begin(ada)
-    now = members.sign_in(acme.slug, EMAIL, OTHER_PASSWORD)
+    now = members.sign_in(acme.id, EMAIL, OTHER_PASSWORD)
     members.disable(acme.id, ada.id)
     with pytest.raises(InvalidCredentials):
         begin(now)

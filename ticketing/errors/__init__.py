@@ -84,6 +84,7 @@ TicketingError
 │   ├── IntentExpired              intent_expired
 │   ├── OfferEnded                 offer_ended
 │   ├── InvitationEnded            invitation_ended
+│   ├── PasswordResetEnded         password_reset_ended
 │   └── FeedPositionGone           feed_position_gone
 ├── PayloadTooLarge           413  body_too_large
 ├── UnsupportedMediaType      415  unsupported_media_type

@@ -143,6 +143,13 @@ class InvitationEnded(Gone):
     detail = "This invitation has ended. Ask an administrator for a new one."
 
 
+class PasswordResetEnded(Gone):
+    """The link for a new password was used, or is too old, or its member was disabled."""
+
+    code = "password_reset_ended"
+    detail = "This link has ended. Ask for a new one."
+
+
 class FeedPositionGone(Gone):
     """The position in the feed of notifications is too old, or was never given."""
 

@@ -16,7 +16,7 @@ from ticketing.web.problems import headers_of
 
 _KEY = "idempotency_key"
 CSRF_TOKEN = "csrf_token"
-_PASSWORD = "password"
+_PASSWORDS = frozenset({"password", "new_password"})
 _HIDDEN = frozenset({_KEY, CSRF_TOKEN})
 _SECRETS = frozenset({"seed_phrase", "private_key"})
 """Codes of what people paste by mistake, and must not be shown again."""
@@ -49,7 +49,7 @@ def refused(error: TicketingError) -> Form:
     """Return the form that was sent, to be shown again with what is wrong."""
     errors = error.extensions["errors"] if isinstance(error, Invalid) else {}
     sentences = {name: at_field(_first(messages)) for name, messages in errors.items()}
-    hidden = {_PASSWORD, *(name for name, messages in errors.items() if _is_secret(messages))}
+    hidden = {*_PASSWORDS, *(name for name, messages in errors.items() if _is_secret(messages))}
     values = {name: text for name, text in sent().items() if name not in hidden}
     return Form(values=values, errors=sentences, refusal=error)
 
@@ -121,7 +121,7 @@ def sent() -> dict[str, str]:
     Browsers send each line break as two characters.
     """
     fields = ((name, texts[-1]) for name, texts in request.form.lists() if name not in _HIDDEN)
-    return {name: text if name == _PASSWORD else _tidied(text) for name, text in fields}
+    return {name: text if name in _PASSWORDS else _tidied(text) for name, text in fields}
 
 
 def _tidied(text: str) -> str:

@@ -5,11 +5,12 @@ from werkzeug import Response as AnyResponse
 
 from schemas.forms import EmailForm
 from ticketing.limits import CallClass
+from ticketing.notification_types import MailKind
 from ticketing.pages import forms, render
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
-from ticketing.services.mail import lost_links
+from ticketing.services.mail import asked_mails
 from ticketing.web.context import client, config, tenant_of_path
 
 _PATH = "/_f/<tenant:tenant>"
@@ -29,7 +30,8 @@ def ask_for_links(tenant: str) -> AnyResponse:
 
     def ask() -> str:
         sent = forms.read(EmailForm)
-        lost_links.ask(tenant_of_path(), sent["email"], client(), config())
+        tenant_of = tenant_of_path()
+        asked_mails.plan(MailKind.LOST_LINKS, tenant_of, sent["email"], client(), config())
         return f"/_f/{tenant}{render.chosen_query()}#sent"
 
     return forms.answered(lambda: redirect(ask(), 303), _page)

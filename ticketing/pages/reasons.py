@@ -57,6 +57,7 @@ _REASONS = {
     "offer_ended": N_("This offer has ended. Ask its sender for a new one."),
     "chain_unavailable": N_("We cannot see the network at the moment. Nothing is lost. Try again."),
     "invitation_ended": "This invitation has ended. Ask an administrator for a new one.",
+    "password_reset_ended": "This link has ended. Ask for a new one.",
     "member_exists": "Somebody with this email address is in the list already.",
     "last_admin": (
         "This is the last administrator who can sign in. First make another member one."

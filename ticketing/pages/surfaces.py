@@ -36,6 +36,7 @@ from ticketing.pages.console import (
     money,
     money_moving,
     overview,
+    passwords,
     people,
     publishing,
     questions,
@@ -69,6 +70,7 @@ SURFACES = (
     # The console, before a sale.
     sign_in.blp,
     sign_in.signed_in,
+    passwords.blp,
     account.blp,
     settings.blp,
     overview.blp,

@@ -6,22 +6,30 @@ from ticketing import clock, credentials
 from ticketing.errors import FieldMessage, Invalid, InvalidCredentials
 from ticketing.limits import CallClass
 from ticketing.models.members import Member
-from ticketing.services.access import audit_log, invitations, members, passwords, tenants
+from ticketing.services.access import (
+    audit_log,
+    invitations,
+    members,
+    password_resets,
+    passwords,
+    tenants,
+)
 from ticketing.web import rate_limit
 from ticketing.web.audited import actor_named
 from ticketing.web.context import caller, config
 
 
 def password(tenant: str, email: str, password: str) -> Member:
-    """Return the member with this password, with the tenant. `tenant` is a slug or an id.
+    """Return the member with this password, with the tenant. `tenant`: see `tenants.named`.
 
     InvalidCredentials, without a reason and in constant time. TooManyRequests.
     """
     # An attacker can guess one member's password from many addresses, so requests also count per
     # member, however the tenant is named. The count stores a digest, because an email address is
     # personal data.
-    _count(f"{tenants.id_of(tenant) or tenant}\n{email.lower()}")
-    member = members.sign_in(tenant, email, password)
+    tenant_id = tenants.id_of(tenant)
+    _count(f"{tenant_id or tenant}\n{email.lower()}")
+    member = members.sign_in(tenant_id, email, password)
     if member is None:
         raise InvalidCredentials
     return member
@@ -58,6 +66,39 @@ def invitation(invitation: str, password: str, email: str | None = None) -> Memb
             before=_recorded(invited),
             after=_recorded(member),
         )
+    return member
+
+
+def reset(reset: str, password: str) -> Member:
+    """Set the password of who forgot theirs. Return the member, with the tenant.
+
+    The errors are those of `password_resets.accept`.
+    """
+    _count(reset)
+    forgetful = password_resets.find(reset, config().keyring)
+    with audit_log.changes(forgetful.tenant_id):
+        member = password_resets.accept(reset, password, config())
+        actor = actor_named(member.id, "passwords_reset")
+        before, after = _recorded(forgetful), _recorded(member)
+        audit_log.record(member.tenant_id, actor, member.id, before=before, after=after)
+    return member
+
+
+def change_password(old: str, new: str) -> Member:
+    """Set another password of the member who is signed in. Return the member.
+
+    Invalid for one of them; TooManyRequests, as for signing in.
+    """
+    member = again(old)
+    before = _recorded(member)
+    with audit_log.changes(member.tenant_id):
+        try:
+            password_resets.change(member, new, config())
+        except Invalid as error:
+            raise Invalid({"new_password": error.extensions["errors"]["password"]}) from None
+        actor = actor_named(member.id, "passwords_change")
+        after = _recorded(member)
+        audit_log.record(member.tenant_id, actor, member.id, before=before, after=after)
     return member
 
 

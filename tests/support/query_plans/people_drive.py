@@ -52,7 +52,7 @@ class PeopleDrive(PagesDrive):
         self.recorder.where = None
 
     def _use_sessions(self) -> None:
-        member = members.sign_in("acme", "bob@example.org", PASSWORD)
+        member = members.sign_in(self.acme.id, "bob@example.org", PASSWORD)
         assert member is not None and member.role == Role.WRITE
         self.recorder.where = "sessions"
         secret = sessions.begin(member, None, None, KEYRING)

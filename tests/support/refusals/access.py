@@ -1,8 +1,9 @@
 """Situations of members, keys and webhooks."""
 
+from tests.conftest import SECRET_KEY
 from tests.support.console import PASSWORD
 from tests.support.refusals.shop import Shop, Table, refuses
-from ticketing import errors
+from ticketing import credentials, errors
 from ticketing.models.members import Member
 from ticketing.notification_types import MAX_WEBHOOKS
 
@@ -36,6 +37,13 @@ def invitation_that_was_used(shop: Shop) -> None:
     assert shop.public.post("/v1/auth/invitation", accepting).status_code == 200
     shop.api("/v1/auth/invitation", accepting, shop.public)
     shop.form(f"/console/invitation/{token}", password=PASSWORD)
+
+
+@refuses(errors.PasswordResetEnded, REFUSALS)
+def link_for_a_new_password_that_is_too_old(shop: Shop) -> None:
+    me = Member.get(Member.email == shop.console.email)
+    reset = credentials.password_reset(SECRET_KEY, me.id, me.generation, 1_000_000_000)
+    shop.form(f"/console/reset/{reset}", password=PASSWORD)
 
 
 @refuses(errors.TooManyWebhooks, REFUSALS)

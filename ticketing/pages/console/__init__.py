@@ -8,7 +8,8 @@ blueprint.py: checks session, role and token; without a session, it leads to the
 session_cookie.py: the cookie (the server decides when a session ends), and the token in forms
 layout.py: the frame of each page: which sections a role opens
 sign_in.py, account.py: sign in by password or invitation; the browsers in which a member is signed
-    in
+    in, and another password
+passwords.py: a mailed link for who forgot theirs
 overview.py, first_steps.py: the first page; what is missing before a first sale, and before its
     money can be spent, in sentences
 search.py: one field that finds events, orders, tickets and vouchers

@@ -53,6 +53,8 @@ ACTIONS = {
     "ticket_types_change_ticket_type": "Ticket type changed",
     "ticket_types_create_ticket_type": "Ticket type created",
     "ticket_types_set_ticket_type_status": "Ticket type published or canceled",
+    "passwords_change": "Password changed",
+    "passwords_reset": "New password by a mailed link",
     "tokens_accept_invitation": "Invitation accepted",
     "vouchers_change_voucher": "Voucher changed",
     "vouchers_create_voucher": "Voucher created",

@@ -44,7 +44,7 @@ def start_session() -> AnyResponse:
         member = sign_in.password(form["tenant"], form["email"], form["password"])
     except TicketingError as error:
         return forms.shown_again(_sign_in_page(forms.refused(error)), error)
-    return _signed_in(member, _next())
+    return signed_in_as(member, _next())
 
 
 @blp.get("/console/invitation/<invitation>")
@@ -65,7 +65,7 @@ def accept_invitation(invitation: str) -> AnyResponse:
         raise
     except TicketingError as error:
         return forms.shown_again(_invitation_page(invitation, forms.refused(error)), error)
-    return _signed_in(member, CONSOLE)
+    return signed_in_as(member, CONSOLE)
 
 
 @signed_in.post("/console/sign-out")
@@ -77,7 +77,7 @@ def end_session() -> AnyResponse:
     return response
 
 
-def _signed_in(member: Member, then: str) -> AnyResponse:
+def signed_in_as(member: Member, then: str) -> AnyResponse:
     """Begin a session with a new secret, and go on."""
     agent = request.user_agent.string
     secret = sessions.begin(member, address(), agent, config().keyring)
@@ -94,7 +94,12 @@ def _next() -> str:
 
 def _sign_in_page(form: Form) -> str:
     return render.page(
-        "sign_in.html", folder="console", form=form, next=_next(), only=tenants.only()
+        "sign_in.html",
+        folder="console",
+        form=form,
+        next=_next(),
+        only=tenants.only(),
+        writes_mail=config().smtp is not None,
     )
 
 

@@ -182,6 +182,8 @@ MAILS = {
     MailKind.LOST_LINKS: "Links of orders",
     MailKind.WEBHOOK_FAILING: "Webhook fails",
     MailKind.MEMBER_INVITED: "Invitation",
+    MailKind.PASSWORD_RESET: "Link for a new password",
+    MailKind.PASSWORD_CHANGED: "Password changed",
     MailKind.WALLET_CHANGE_REQUESTED: "Change of the wallet asked for",
     MailKind.WALLET_CHANGED: "Wallet changed",
     MailKind.WALLET_CHANGE_CANCELED: "Change of the wallet canceled",

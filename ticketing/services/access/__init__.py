@@ -10,6 +10,7 @@ members.py: people with roles; the last active administrator cannot be removed; 
     takes the same time
 passwords.py: rules and hashes (argon2id); one thread of a process hashes at a time
 invitations.py: a link that sets a password, once, within 48 hours; only the newest works
+password_resets.py: a mailed link that sets a password, once, within an hour; or with the old one
 sessions.py: sign-ins to the console: 12 hours without a request, 7 days at most
 tenants.py: create, rename, settings
 rate_limits.py: decides whether a caller is over its limit: in the memory of the process, except for

@@ -96,17 +96,16 @@ def find(tenant_id: str, reference: str) -> Member:
     return _existing(Member.get_or_none(Member.tenant == tenant_id, is_named))
 
 
-def sign_in(tenant_reference: str, email: str, password: str) -> Member | None:
+def sign_in(tenant_id: str | None, email: str, password: str) -> Member | None:
     """Return the member with this password, or None. Every failure takes the same time.
 
     TooManyRequests if another thread of this process is verifying a password.
     """
-    of_slug_or_id = (Tenant.slug == tenant_reference) | (Tenant.id == tenant_reference)
     member = (
         Member.select(Member, Tenant)
         .join(Tenant)
         .where(
-            Member.tenant == Tenant.select(Tenant.id).where(of_slug_or_id),
+            Member.tenant == (tenant_id or ""),
             Member.email == email.lower(),
             Member.disabled_at.is_null(),
         )
@@ -128,6 +127,17 @@ def change_role(tenant_id: str, member_id: str, role: Role) -> Member:
                 Member.id == member_id
             ).execute()
         return get(tenant_id, member_id)
+
+
+def set_password(member: Member, password_hash: str) -> None:
+    """Store a new password of a member. Call it in `changing`.
+
+    Its time is new: for changes of the wallet, somebody has become administrator with it just now.
+    """
+    now = clock.now()
+    member.password_hash, member.password_set_at = password_hash, now
+    columns = {"password_hash": password_hash, "password_set_at": now}
+    Member.update(columns).where(Member.id == member.id).execute()
 
 
 def is_longer_admin(member: Member, than: timedelta) -> bool:

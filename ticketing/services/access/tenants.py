@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
-from peewee import IntegrityError, ModelSelect
+from peewee import IntegrityError, ModelSelect, fn
 
 from ticketing import clock, ids
 from ticketing.constants import RESERVED_SLUGS
@@ -104,10 +104,23 @@ def find(reference: str) -> Tenant:
     return _existing(tenant)
 
 
-def id_of(reference: str) -> str | None:
-    """Return the id of the tenant whose slug or id is `reference`. None if there is none."""
+def named(reference: str) -> Tenant:
+    """Return the tenant whose slug or id is `reference`, or the only one of that name. NotFound.
+
+    Letters may be of any case, and spaces around it do not count.
+    """
+    wanted = reference.strip()
     try:
-        return str(find(reference).id)
+        return find(wanted.lower())
+    except NotFound:
+        found = list(Tenant.select().where(fn.LOWER(Tenant.name) == fn.LOWER(wanted)).limit(2))
+        return _existing(found[0] if len(found) == 1 else None)
+
+
+def id_of(reference: str) -> str | None:
+    """Return the id of the tenant that `named` returns. None if there is none."""
+    try:
+        return str(named(reference).id)
     except NotFound:
         return None
 

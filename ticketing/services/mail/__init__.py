@@ -8,6 +8,7 @@ parts.py: of which part of the price that arrived a mail tells
 reminders.py: before the doors open: who has not answered; before the start: the tickets again
 messages.py: what organizers write to the people of an event, planned, counted, canceled
 sale_mails.py: what administrators learn of sales
+asked_mails.py: mails that anybody may ask for, at any address
 lost_links.py: the links of their orders, for people who lost them
 budgets.py: how many mails strangers can cause: for each mailbox, and by each client
 daily_bound.py: how many mails a tenant may send a day; those about paid orders never wait

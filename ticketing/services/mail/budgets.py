@@ -22,7 +22,7 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
-from ticketing.notification_types import ASKED_FOR, MailKind
+from ticketing.notification_types import ASKED_BY_ANYBODY, ASKED_FOR, MailKind
 from ticketing.services.mail import recipients
 from ticketing.services.orders import accounts
 
@@ -34,8 +34,8 @@ class Budget:
     """What a mail counts for: digests of its mailbox, and of the networks of its client.
 
     The client is the one that made the order, also for what later holders of its tickets do, or
-    that asked for lost links. It is None for an order that was made with a credential, and for a
-    guest's ticket.
+    that asked for lost links, or for a new password. It is None for an order that was made with a
+    credential, and for a guest's ticket.
     """
 
     mailbox: str
@@ -48,7 +48,7 @@ def of(mail: Mail, recipient: str, secret_key: str) -> Budget | None:
 
     `recipient` is an address as `recipients.deliverable` returns it.
     """
-    if mail.kind == MailKind.LOST_LINKS:
+    if mail.kind in ASKED_BY_ANYBODY:
         return Budget(_mailbox(recipient, secret_key), mail.client, mail.client_site)
     order = order_of(mail)
     if not _is_by_stranger(mail, order):

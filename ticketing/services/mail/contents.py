@@ -17,7 +17,7 @@ from ticketing.models.notifications import Mail, WebhookEndpoint
 from ticketing.models.tenants import Tenant
 from ticketing.notification_types import MailKind
 from ticketing.services import chains
-from ticketing.services.access import actors, invitations
+from ticketing.services.access import actors, invitations, password_resets
 from ticketing.services.mail import (
     lost_links,
     message_contents,
@@ -37,6 +37,8 @@ _TO_THE_ORGANIZER = frozenset(
         MailKind.MESSAGE_WRITTEN,
         MailKind.SALE,
         MailKind.SALES_OF_DAY,
+        MailKind.PASSWORD_RESET,
+        MailKind.PASSWORD_CHANGED,
     }
 )
 """Mails to administrators. Answers to them would go to the organizer itself."""
@@ -98,6 +100,20 @@ def _member_invited(mail: Mail, config: Config) -> Facts | None:
         "invitation_url": invitations.url(invitation, config),
         "until": expires_at,
     }
+
+
+def _password_reset(mail: Mail, config: Config) -> Facts | None:
+    url = password_resets.url_for(mail, config)
+    if url is None:
+        return None
+    return {"reset_url": url, "until": mail.created_at + password_resets.LIFE}
+
+
+def _password_changed(mail: Mail, config: Config) -> Facts | None:
+    member = Member.get_or_none(Member.id == mail.subject)
+    if member is None or member.email is None:
+        return None
+    return {"whose": plain(member.email, ADDRESS), "at": mail.created_at}
 
 
 def _webhook_failing(mail: Mail, config: Config) -> Facts | None:
@@ -169,6 +185,8 @@ _READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {
     MailKind.SALES_OF_DAY: message_contents.sales_of_day,
     MailKind.LOST_LINKS: _lost_links,
     MailKind.MEMBER_INVITED: _member_invited,
+    MailKind.PASSWORD_RESET: _password_reset,
+    MailKind.PASSWORD_CHANGED: _password_changed,
     MailKind.WEBHOOK_FAILING: _webhook_failing,
     MailKind.WALLET_CHANGE_REQUESTED: _wallet,
     MailKind.WALLET_CHANGED: _wallet,
