@@ -94,6 +94,7 @@ FIRST_STEPS = _shot("first-steps", lambda shop: "/console")
 """Before anything is sold."""
 
 CONSOLE_SHOTS = (
+    Shot("forgotten", lambda shop: f"{shop.stack.url}/console/forgotten"),
     _shot("account", lambda shop: "/console/account"),
     _shot("settings", lambda shop: "/console/settings"),
     _shot("overview", _with_sales),

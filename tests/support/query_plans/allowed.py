@@ -1,7 +1,10 @@
 """Plans of statements that read more than the answer needs, each with the reason."""
 
 _ORDERS = r"(intents\.list_intents|pages_console_orders\.list_orders)"
-_TICKETS = r"(admissions\.list_admissions|pages_console_attendees\.list_attendees)"
+_TICKETS = (
+    r"(admissions\.list_admissions|pages_console_attendees\.list_attendees"
+    r"|pages_console_search\.search)"
+)
 _PAYOUTS = (
     r"(payouts\.create_payout"
     r"|pages_console_money_moving\.(propose_payouts|show_list|download_payouts))"
@@ -114,7 +117,8 @@ ALLOWED = {
         r"reconciliation\.get_reconciliation searches events_of_tenant, then looks at .*capacity.*"
     ),
     "The titles of one tenant's events, in the list's order: a part of a word has no index.": (
-        r"(pages_console_)?events\.list_events searches events_\w+, then looks at (status )?title"
+        r"((pages_console_)?events\.list_events|pages_console_search\.search)"
+        r" searches events_\w+, then looks at (status )?title"
     ),
     "The events of one tenant and of one type; two of three filters that may come together.": (
         r"(pages_console_)?events\.list_events searches events_by_type\w*, then looks at status"
@@ -123,7 +127,8 @@ ALLOWED = {
         rf"{_KEYS} searches api_keys_of_tenant, then looks at .*revoked_at"
     ),
     "Two tenants: it reads no third one.": (
-        r"pages_(home\.show_home|sign_in\.show_sign_in) (scans tenants|walks tenants_pkey)"
+        r"pages_(home\.show_home|sign_in\.show_sign_in|passwords\.show_forgotten)"
+        r" (scans tenants|walks tenants_pkey)"
     ),
     "The ticket types of one event.": (
         r"(public\.list_public_ticket_types|pages_events\.show_event|mcp\.answer_message)"

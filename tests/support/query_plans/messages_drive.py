@@ -112,6 +112,9 @@ class MessagesDrive:
         member.press("/console/series/evenings", {"title": "E", "description": "D"})
         member.press(f"/console/orders/{order}/email", {"email": "c@d.io"})
         member.press(f"/console/attendees/{guest}/send", {})
+        for action in ("", "/send", "/export", "/void"):
+            chosen = {"chosen": guest, "reason": "R", "refund": ""}
+            member.press(f"/console/attendees/chosen{action}", chosen)
         member.open(f"{here}/guests")
         for text in ("e", "ada@example.org", order):
             member.open(f"/console/search?q={text}")

@@ -5,11 +5,14 @@ from html import unescape
 from io import BytesIO
 from typing import Any
 
+from tests.conftest import SECRET_KEY
+from tests.support.console import PASSWORD
 from tests.support.mails import PUBLIC_URL
 from tests.support.order_pages import SAME_ORIGIN
 from tests.support.photos import photo
 from tests.support.query_plans.catalog_drive import MemberBrowser
-from ticketing import links
+from ticketing import clock, credentials, links
+from ticketing.models.members import Member
 
 _UPLOAD = re.compile(r'action="([^"]*)" enctype="multipart/form-data"')
 SETTINGS = "/console/settings"
@@ -45,6 +48,20 @@ class PapersDrive:
         self._submit(anybody, order, f"{order}/email", {"email": "papers@example.org"})
         lost = "/_f/acme"
         self._submit(anybody, lost, lost, {"email": "papers@example.org"})
+        self._forget_a_password(anybody)
+
+    def _forget_a_password(self, anybody: Any) -> None:
+        email, there = "forgetful@example.org", "/console/forgotten"
+        member = MemberBrowser(self.app, self.acme.slug, email)
+        for tenant in (self.acme.slug, "No Such Organizer"):
+            self._submit(anybody, there, there, {"tenant": tenant, "email": email})
+        change = {"password": PASSWORD, "new_password": f"{PASSWORD}, another"}
+        member.press_once("/console/account/password", change)
+        found = Member.get(Member.email == email)
+        ends_at = int(clock.now().timestamp()) + 60
+        reset = credentials.password_reset(SECRET_KEY, found.id, found.generation, ends_at)
+        link = f"/console/reset/{reset}"
+        self._submit(anybody, link, link, {"password": PASSWORD})
 
     def _upload(self, event_id: str) -> None:
         me = self.acme.api()
