@@ -55,6 +55,61 @@ def test_the_cookie_is_for_this_host_and_no_script(acme, console):
     assert cookie.endswith("; HttpOnly; Path=/; SameSite=Lax")
 
 
+class TestKnownBrowser:
+    """Ten attempts a minute are allowed for a member, and some for all addresses."""
+
+    FORM = {"tenant": "acme", "email": "ada@example.org", "password": PASSWORD}
+
+    @pytest.fixture
+    def environ(self, environ):
+        return {**environ, "RATE_LIMIT_LOGIN": "10"}
+
+    @pytest.fixture
+    def known(self, acme):
+        """A browser in which Ada has signed in, and out."""
+        ada = sign_in(acme, "admin", "ada@example.org")
+        browser = acme.app.test_client()
+        assert self.post(browser).status_code == 303
+        ada.send("/console/sign-out")
+        return browser
+
+    def post(self, browser, **other):
+        return browser.post("/console/sign-in", data={**self.FORM, **other}, headers=SAME_ORIGIN)
+
+    def test_a_strangers_wrong_passwords_do_not_lock_it_out(self, acme, known):
+        stranger = acme.app.test_client()
+        tried = [self.post(stranger, password="wrong").status_code for _ in range(12)]
+        assert tried[0] == 401 and tried[-1] == 429
+        assert self.post(acme.app.test_client()).status_code == 429
+        assert self.post(known).status_code == 303
+
+    def test_it_has_no_more_attempts_than_others(self, known):
+        tried = [self.post(known, password="wrong").status_code for _ in range(12)]
+        assert tried.count(401) <= 10 and tried[-1] == 429
+
+    def test_it_counts_for_its_member_only(self, acme, neighbour, known):
+        sign_in(acme, "read", "bob@example.org")
+        sign_in(neighbour, "read", "ada@example.org")
+        stranger = acme.app.test_client()
+        for other in ({"email": "bob@example.org"}, {"tenant": "neighbour"}):
+            for _ in range(12):
+                self.post(stranger, password="wrong", **other)
+            assert self.post(known, **other).status_code == 429
+
+    def test_a_forged_one_is_a_stranger(self, acme, known):
+        secret = known.get_cookie("browser").value
+        forged = acme.app.test_client()
+        forged.set_cookie("browser", secret[:-1] + ("0" if secret[-1] != "0" else "1"))
+        for _ in range(12):
+            self.post(forged, password="wrong")
+        assert self.post(acme.app.test_client()).status_code == 429
+        assert self.post(known).status_code == 303
+
+    def test_the_form_keeps_the_short_name_of_the_organizer(self, neighbour, known):
+        assert 'value="acme"' in known.get("/console/sign-in").text
+        assert 'value="acme"' not in known.application.test_client().get("/console/sign-in").text
+
+
 def test_json_surfaces_take_no_cookie(acme, console):
     assert console.get(acme.path).status_code == 401
 

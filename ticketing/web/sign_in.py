@@ -19,8 +19,11 @@ from ticketing.web.audited import actor_named
 from ticketing.web.context import caller, config
 
 
-def password(tenant: str, email: str, password: str) -> Member:
+def password(tenant: str, email: str, password: str, browser: str = "") -> Member:
     """Return the member with this password, with the tenant. `tenant`: see `tenants.named`.
+
+    `browser`: the secret of a browser in which the member has signed in before. It has attempts of
+    its own, so a stranger who uses up those of the member does not lock the member out of it.
 
     InvalidCredentials, without a reason and in constant time. TooManyRequests.
     """
@@ -28,7 +31,11 @@ def password(tenant: str, email: str, password: str) -> Member:
     # member, however the tenant is named. The count stores a digest, because an email address is
     # personal data.
     tenant_id = tenants.id_of(tenant)
-    _count(f"{tenant_id or tenant}\n{email.lower()}")
+    member_id = credentials.member_of_browser(config().keyring, browser)
+    if member_id is not None and members.is_named(member_id, tenant_id, email):
+        _count(browser)
+    else:
+        _count(f"{tenant_id or tenant}\n{email.lower()}")
     member = members.sign_in(tenant_id, email, password)
     if member is None:
         raise InvalidCredentials

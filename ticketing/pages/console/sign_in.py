@@ -7,6 +7,7 @@ from werkzeug import Response as AnyResponse
 
 from schemas.forms import InvitationForm
 from schemas.tokens import LoginSchema
+from ticketing import credentials
 from ticketing.constants import Role
 from ticketing.errors import NotFound, TicketingError
 from ticketing.limits import CallClass
@@ -17,7 +18,7 @@ from ticketing.pages.console import session_cookie
 from ticketing.pages.console.blueprint import SIGN_IN, ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
-from ticketing.services.access import invitations, sessions, tenants
+from ticketing.services.access import invitations, members, sessions, tenants
 from ticketing.web import origin, sign_in
 from ticketing.web.context import address, caller, config
 
@@ -32,7 +33,9 @@ signed_in = ConsoleBlueprint("session", __name__, reads=Role.READ, writes=Role.R
 def show_sign_in() -> str:
     """Show the sign-in form."""
     origin.check_transport()
-    return _sign_in_page(Form())
+    known = credentials.member_of_browser(config().keyring, session_cookie.read_browser())
+    slug = None if known is None else members.slug_of(known)
+    return _sign_in_page(Form(values={} if slug is None else {"tenant": slug}))
 
 
 @blp.post(SIGN_IN)
@@ -41,7 +44,8 @@ def start_session() -> AnyResponse:
     origin.check_transport()
     try:
         form = forms.read(LoginSchema)
-        member = sign_in.password(form["tenant"], form["email"], form["password"])
+        browser = session_cookie.read_browser()
+        member = sign_in.password(form["tenant"], form["email"], form["password"], browser)
     except TicketingError as error:
         return forms.shown_again(_sign_in_page(forms.refused(error)), error)
     return signed_in_as(member, _next())
@@ -83,6 +87,10 @@ def signed_in_as(member: Member, then: str) -> AnyResponse:
     secret = sessions.begin(member, address(), agent, config().keyring)
     response = redirect(then, 303)
     session_cookie.write(response, secret)
+    known = session_cookie.read_browser()
+    if credentials.member_of_browser(config().keyring, known) != member.id:
+        known = credentials.new_known_browser(config().keyring.current, member.id)
+    session_cookie.write_browser(response, known)
     return response
 
 

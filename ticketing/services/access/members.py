@@ -96,6 +96,19 @@ def find(tenant_id: str, reference: str) -> Member:
     return _existing(Member.get_or_none(Member.tenant == tenant_id, is_named))
 
 
+def is_named(member_id: str, tenant_id: str | None, email: str) -> bool:
+    """Return whether a member belongs to this tenant, and has this email address."""
+    is_theirs = (Member.tenant == tenant_id) & (Member.email == email.lower())
+    found: bool = Member.select().where(Member.id == member_id, is_theirs).exists()
+    return found
+
+
+def slug_of(member_id: str) -> str | None:
+    """Return the slug of a member's tenant. None if there is no such member."""
+    found = Member.select(Member, Tenant).join(Tenant).where(Member.id == member_id).first()
+    return None if found is None else str(found.tenant.slug)
+
+
 def sign_in(tenant_id: str | None, email: str, password: str) -> Member | None:
     """Return the member with this password, or None. Every failure takes the same time.
 
