@@ -20,7 +20,7 @@ from ticketing.web.context import caller, config
 
 
 def password(tenant: str, email: str, password: str, browser: str = "") -> Member:
-    """Return the member with this password, with the tenant. `tenant`: see `tenants.named`.
+    """Return the member with this password, with the tenant. `tenant` is a slug or an id.
 
     `browser`: the secret of a browser in which the member has signed in before. It has attempts of
     its own, so a stranger who uses up those of the member does not lock the member out of it.

@@ -45,7 +45,8 @@ def start_session() -> AnyResponse:
     try:
         form = forms.read(LoginSchema)
         browser = session_cookie.read_browser()
-        member = sign_in.password(form["tenant"], form["email"], form["password"], browser)
+        tenant = _tenant(form["tenant"])
+        member = sign_in.password(tenant, form["email"], form["password"], browser)
     except TicketingError as error:
         return forms.shown_again(_sign_in_page(forms.refused(error)), error)
     return signed_in_as(member, _next())
@@ -92,6 +93,14 @@ def signed_in_as(member: Member, then: str) -> AnyResponse:
         known = credentials.new_known_browser(config().keyring.current, member.id)
     session_cookie.write_browser(response, known)
     return response
+
+
+def _tenant(typed: str) -> str:
+    """Return the id of the organizer that people name. What names none is tried as it is."""
+    try:
+        return str(tenants.named(typed).id)
+    except NotFound:
+        return typed
 
 
 def _next() -> str:

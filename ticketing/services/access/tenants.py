@@ -118,9 +118,9 @@ def named(reference: str) -> Tenant:
 
 
 def id_of(reference: str) -> str | None:
-    """Return the id of the tenant that `named` returns. None if there is none."""
+    """Return the id of the tenant whose slug or id is `reference`. None if there is none."""
     try:
-        return str(named(reference).id)
+        return str(find(reference).id)
     except NotFound:
         return None
 
