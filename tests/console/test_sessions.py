@@ -28,6 +28,16 @@ def test_signing_in_leads_to_the_page_that_was_asked_for(acme, console):
     assert browser.get(ACCOUNT).status_code == 200
 
 
+def test_a_sign_in_is_in_the_audit_log_and_a_refused_one_is_not(acme, console):
+    browser = acme.app.test_client()
+    form = {"tenant": "acme", "email": console.email, "password": PASSWORD}
+    for password in ("wrong", PASSWORD):
+        sent = {**form, "password": password}
+        browser.post("/console/sign-in", data=sent, headers=SAME_ORIGIN)
+    page = console.get("/console/audit-log").text
+    assert page.count("Signed in<") == 1 and console.email in page
+
+
 @pytest.mark.parametrize("path", ["//evil.example", "https://evil.example", "/\\evil.example", "x"])
 def test_signing_in_never_leads_to_another_site(acme, console, path):
     form = {"tenant": "acme", "email": console.email, "password": PASSWORD}

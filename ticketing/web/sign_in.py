@@ -42,6 +42,13 @@ def password(tenant: str, email: str, password: str, browser: str = "") -> Membe
     return member
 
 
+def note(member: Member) -> None:
+    """Record in the audit log that a member has signed in with a password, in a browser."""
+    actor = actor_named(member.id, "sessions_begin")
+    with audit_log.changes(member.tenant_id):
+        audit_log.record(member.tenant_id, actor, member.id, before=None, after={})
+
+
 def again(password: str) -> Member:
     """Return the member who is signed in, if this is their password.
 

@@ -53,6 +53,7 @@ ACTIONS = {
     "ticket_types_change_ticket_type": "Ticket type changed",
     "ticket_types_create_ticket_type": "Ticket type created",
     "ticket_types_set_ticket_type_status": "Ticket type published or canceled",
+    "sessions_begin": "Signed in",
     "passwords_change": "Password changed",
     "passwords_reset": "New password by a mailed link",
     "tokens_accept_invitation": "Invitation accepted",

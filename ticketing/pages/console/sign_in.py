@@ -47,6 +47,7 @@ def start_session() -> AnyResponse:
         browser = session_cookie.read_browser()
         tenant = _tenant(form["tenant"])
         member = sign_in.password(tenant, form["email"], form["password"], browser)
+        sign_in.note(member)
     except TicketingError as error:
         return forms.shown_again(_sign_in_page(forms.refused(error)), error)
     return signed_in_as(member, _next())
