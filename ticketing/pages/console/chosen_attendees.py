@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 from urllib.parse import quote
 
 from flask import Response, request
@@ -90,7 +89,6 @@ def _chosen() -> Sequence[Admission]:
 
 
 def _page(form: Form, done: str | None = None, refused: Refused = ()) -> str:
-    values: dict[str, Any] = {"done": done, "refused": refused}
     tickets = _chosen()
     emails = sorted({each.holder_email for each in tickets if each.holder_email})
     return page(
@@ -102,5 +100,6 @@ def _page(form: Form, done: str | None = None, refused: Refused = ()) -> str:
         mail_to="mailto:?bcc=" + ",".join(map(quote, emails)) if emails else None,
         writes_mail=config().smtp is not None,
         words=words,
-        **values,
+        done=done,
+        refused=refused,
     )

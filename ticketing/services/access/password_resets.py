@@ -72,9 +72,9 @@ def accept(reset: str, password: str, config: Config) -> Member:
     NotFound and PasswordResetEnded as in `find`; Invalid for the password; TooManyRequests if
     another thread of this process is hashing a password.
     """
-    find(reset, config.keyring)
+    member = find(reset, config.keyring)
     password_hash = _hashed(password)
-    with members.changing(find(reset, config.keyring).tenant_id):
+    with members.changing(member.tenant_id):
         # Again, because somebody else may have used it meanwhile.
         member = find(reset, config.keyring)
         _set(member, password_hash, config)
