@@ -2,7 +2,7 @@
 
 That is two chains, the database, the web server, the worker, a mail server that only prints, and a
 receiver of webhooks. `make run HOST=192.168.1.20`, an address of this machine, serves phones in its
-network, too. Whoever is in that network can open the pages.
+network, too. Everybody in that network can open the pages.
 """
 
 import fcntl

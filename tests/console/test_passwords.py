@@ -10,10 +10,11 @@ from tests.support.mail_server import MailServer
 from tests.support.mails import SENDER, send, text_of
 from tests.support.races import at_once
 from ticketing import clock
+from ticketing.errors import InvalidCredentials
 from ticketing.models.audit_log import AuditLogEntry
 from ticketing.models.members import Member, Session
 from ticketing.models.notifications import Mail
-from ticketing.services.access import members
+from ticketing.services.access import members, password_resets
 
 FORGOTTEN, ACCOUNT = "/console/forgotten", "/console/account"
 ADA = "ada@example.org"
@@ -194,6 +195,21 @@ def test_a_new_password_in_the_account_asks_for_the_old_one(acme, ada, server):
     assert not members.is_longer_admin(after, timedelta(hours=1))
     assert AuditLogEntry.select().where(AuditLogEntry.action == "passwords_change").count() == 1
     assert Mail.select().where(Mail.kind == "password_changed").count() == 1
+
+
+@pytest.mark.parametrize("meanwhile", ["another password", "the end of access"])
+def test_who_has_the_old_password_cannot_replace_a_newer_one(app, acme, ada, meanwhile):
+    config = app.extensions["ticketing"]
+    stale = Member.get(Member.email == ADA)  # the old password was proved for this one
+    if meanwhile == "another password":
+        form = {"password": PASSWORD, "new_password": NEW_PASSWORD}
+        assert ada.send(f"{ACCOUNT}/password", form).status_code == 303
+    else:
+        members.disable(acme.id, stale.id, even_last_admin=True)
+    before = Member.get(Member.email == ADA).password_hash
+    with pytest.raises(InvalidCredentials):
+        password_resets.change(stale, "a sentence of somebody else", config)
+    assert Member.get(Member.email == ADA).password_hash == before
 
 
 def sign_in_again(acme):

@@ -101,7 +101,8 @@ def reset(reset: str, password: str) -> Member:
 def change_password(old: str, new: str) -> Member:
     """Set another password of the member who is signed in. Return the member.
 
-    Invalid for one of them; TooManyRequests, as for signing in.
+    Invalid for one of them; InvalidCredentials if the old one was replaced meanwhile;
+    TooManyRequests, as for signing in.
     """
     member = again(old)
     before = _recorded(member)

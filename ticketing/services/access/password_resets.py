@@ -13,7 +13,7 @@ from ticketing import clock, credentials, ids
 from ticketing.config import Config
 from ticketing.constants import MemberStatus
 from ticketing.credentials import Keyring
-from ticketing.errors import Invalid, NotFound, PasswordResetEnded
+from ticketing.errors import Invalid, InvalidCredentials, NotFound, PasswordResetEnded
 from ticketing.models.members import Member
 from ticketing.models.notifications import Mail
 from ticketing.models.tenants import Tenant
@@ -82,12 +82,16 @@ def accept(reset: str, password: str, config: Config) -> Member:
 
 
 def change(member: Member, password: str, config: Config) -> None:
-    """Set another password of a member who has just proved the old one.
+    """Set another password of a member who has just proved the old one. The rest: see `accept`.
 
-    The rest is as in `accept`.
+    InvalidCredentials if the member got another password, or was disabled, since then. Example:
+    Ada resets her password, while somebody who has the old one changes it. Hers stays.
     """
     password_hash = _hashed(password)
     with members.changing(member.tenant_id):
+        now = members.get(member.tenant_id, member.id)
+        if now.password_hash != member.password_hash or now.disabled_at is not None:
+            raise InvalidCredentials
         _set(member, password_hash, config)
 
 
