@@ -1,9 +1,9 @@
 """Schemas of API keys."""
 
-from marshmallow import fields
+from marshmallow import fields, validate
 
 from schemas.base import BaseSchema, Instant, Int, PageQuery, Text, an_id, documented, one_of
-from schemas.checks import Length, Range
+from schemas.checks import CHOICE, Length, Range
 from ticketing.constants import (
     DEFAULT_KEY_TTL,
     DEFAULT_OVERLAP,
@@ -11,8 +11,8 @@ from ticketing.constants import (
     MAX_OVERLAP,
     MIN_KEY_TTL,
     KeyStatus,
-    Role,
 )
+from ticketing.roles import LADDER, Role
 
 _PREFIX = "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j"
 
@@ -21,7 +21,12 @@ class ApiKeyCreateSchema(BaseSchema):
     """The request to create an API key."""
 
     name = Text(required=True, validate=Length(1, 100), metadata=documented("storefront"))
-    role = one_of(Role, required=True)
+    role = one_of(
+        Role,
+        required=True,
+        validate=validate.OneOf(LADDER, error=CHOICE),
+        metadata={"enum": LADDER},
+    )
     ttl_seconds = Int(load_default=DEFAULT_KEY_TTL, validate=Range(MIN_KEY_TTL, MAX_KEY_TTL))
 
 

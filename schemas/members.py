@@ -1,12 +1,25 @@
 """Schemas of members and their invitations."""
 
+from typing import Any
+
 from marshmallow import fields
 
-from schemas.base import BaseSchema, Instant, Text, an_email, an_id, documented, one_of
+from schemas.base import BaseSchema, Instant, Items, Text, an_email, an_id, documented, one_of
 from schemas.checks import Length
-from ticketing.constants import MemberStatus, Role
+from ticketing.constants import MAX_MEMBER_EVENTS, MemberStatus
+from ticketing.roles import Role
 
 _INVITATION = "in_01hq3v5m8r2t6w9y1a4c7e0g3j_5f2b8c1d9e0a7f3b6c4d2e8f1a9b0c7d3e5f6a8b"
+
+
+def _events(*, description: str, **options: Any) -> Items:
+    return Items(
+        Text(validate=Length(1, 80)),
+        allow_none=True,
+        validate=Length(1, MAX_MEMBER_EVENTS),
+        metadata=documented(None, description),
+        **options,
+    )
 
 
 class MemberInviteSchema(BaseSchema):
@@ -14,12 +27,16 @@ class MemberInviteSchema(BaseSchema):
 
     email = an_email("ada@example.org", required=True)
     role = one_of(Role, required=True)
+    event_ids = _events(
+        load_default=None, description="The member may work on these only. Null: on all."
+    )
 
 
 class MemberChangeSchema(BaseSchema):
-    """The request to give a member another role."""
+    """The request to give a member another role, or other events."""
 
     role = one_of(Role, required=True)
+    event_ids = _events(description="Null: all. Left out: as before, and all for `admin`.")
 
 
 class MemberSchema(BaseSchema):
@@ -34,6 +51,12 @@ class MemberSchema(BaseSchema):
         ),
     )
     role = one_of(Role, required=True)
+    event_ids = fields.List(
+        fields.String(),
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "The events to which the member is limited. Null: none."),
+    )
     status = one_of(MemberStatus, required=True)
     created_at = Instant(required=True)
     disabled_at = Instant(required=True, allow_none=True)

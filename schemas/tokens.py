@@ -4,7 +4,7 @@ from marshmallow import fields
 
 from schemas.base import BaseSchema, Text, documented, one_of
 from schemas.checks import Length
-from ticketing.constants import Role
+from ticketing.roles import Role
 
 
 class KeyExchangeSchema(BaseSchema):

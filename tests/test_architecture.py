@@ -28,6 +28,7 @@ LEAVES = {
     "markdown",
     "places",
     "qr_codes",
+    "roles",
     "notification_types",
 }
 ALLOWED = {
@@ -46,6 +47,7 @@ ALLOWED = {
     "markdown": set(),
     "places": set(),
     "qr_codes": set(),
+    "roles": set(),
     "notification_types": set(),
     "credentials": {"ids"},
     "db": {"constants"},
@@ -70,7 +72,7 @@ ALLOWED = {
     "blueprints": LEAVES | {"config", "credentials", "mcp", "models", "schemas", "services", "web"},
     "pages": LEAVES | {"config", "credentials", "links", "models", "schemas", "services", "web"},
     "cli": LEAVES | {"chain", "config", "db", "models", "services", "worker"},
-    "schemas": {"clock", "constants", "errors", "locales", "notification_types"},
+    "schemas": {"clock", "constants", "errors", "locales", "notification_types", "roles"},
     "server": LEAVES,
 }
 """What each package may import besides itself."""

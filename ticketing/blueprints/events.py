@@ -13,7 +13,7 @@ from schemas.events import (
     EventSchema,
     EventStatusSchema,
 )
-from ticketing.constants import Publication, Role
+from ticketing.constants import Publication
 from ticketing.errors import (
     CapacityTooLow,
     HasIntents,
@@ -24,20 +24,26 @@ from ticketing.errors import (
     SlugTaken,
 )
 from ticketing.models.events import Event
+from ticketing.roles import Role
 from ticketing.services.catalog import copies, events
 from ticketing.services.pagination import Page
 from ticketing.web import auth
 from ticketing.web.audited import audited, noted
 from ticketing.web.audited import copies as audited_copies
 from ticketing.web.blueprint import ApiBlueprint
-from ticketing.web.context import config, page_request, tenant_of_path
+from ticketing.web.context import caller, config, page_request, tenant_of_path
+from ticketing.web.event_scope import filtered
 from ticketing.web.idempotency import idempotent
 
 blp = ApiBlueprint(
     "events",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/events",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(
+        reads={Role.READ, Role.FINANCE},
+        writes={Role.WRITE},
+        scope=filtered("list_events", never=frozenset({"copy_event"})),
+    ),
     description="The organizer's events.",
 )
 
@@ -47,7 +53,9 @@ blp = ApiBlueprint(
 @blp.response(200, page_of(EventSchema))
 def list_events(query: dict[str, Any], tenant: str) -> Page[Event]:
     """List the tenant's events."""
-    return events.list_page(tenant_of_path(), page_request(query), config(), **query)
+    of_caller = caller().event_ids
+    page = page_request(query)
+    return events.list_page(tenant_of_path(), page, config(), event_ids=of_caller, **query)
 
 
 @blp.post("")

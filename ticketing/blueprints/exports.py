@@ -5,20 +5,21 @@ from typing import Any
 
 from flask import Response
 
-from ticketing.constants import Role
 from ticketing.errors import NotFound, TooManyRequests
+from ticketing.roles import Role
 from ticketing.services.exports import files, tables
 from ticketing.services.exports.tables import Table
 from ticketing.web import auth
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller
 from ticketing.web.download import download
+from ticketing.web.event_scope import ONE_EVENT
 
 blp = ApiBlueprint(
     "exports",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/events/<event_id>",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=ONE_EVENT),
     description="CSV files of an event: RFC 4180, UTF-8 with a byte order mark. Amounts are"
     " integers in micro-units, but `amount_decimal` is in the currency. Text that a"
     " spreadsheet would run gets an apostrophe.",

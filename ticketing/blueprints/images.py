@@ -3,14 +3,15 @@
 from flask import request
 
 from schemas.images import EventImageSchema, LogoSchema
-from ticketing.constants import Role
 from ticketing.errors import ImageInvalid, NotFound, TooManyRequests, UnsupportedMediaType
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
+from ticketing.roles import Role
 from ticketing.services import image_files, images
 from ticketing.web import auth, image_changes
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import ONE_EVENT
 
 TYPES = ("image/jpeg", "image/png", "image/webp")
 
@@ -18,7 +19,7 @@ blp = ApiBlueprint(
     "images",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=ONE_EVENT),
     description="Pictures of events, and the organizer's logo.",
 )
 

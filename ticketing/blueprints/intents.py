@@ -12,10 +12,10 @@ from schemas.intents import (
     IntentListQuery,
     PaymentSchema,
 )
-from ticketing.constants import Role
 from ticketing.errors import EmailClosed, MailNotConfigured, NotFound
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
+from ticketing.roles import Role
 from ticketing.services.catalog import vouchers
 from ticketing.services.orders import buyer_emails, intents, order_search
 from ticketing.services.pagination import Page
@@ -23,13 +23,16 @@ from ticketing.web import auth
 from ticketing.web.audited import noted
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
+from ticketing.web.event_scope import filtered
 from ticketing.web.idempotency import idempotent, never_stored
 
 blp = ApiBlueprint(
     "intents",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(
+        reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=filtered("list_intents")
+    ),
     description="The buyers' orders and payments.",
 )
 
@@ -39,7 +42,9 @@ blp = ApiBlueprint(
 @blp.response(200, page_of(AdminIntentSchema))
 def list_intents(query: dict[str, Any], tenant: str) -> Page[PaymentIntent]:
     """List the tenant's payment intents, or find those that `q` identifies."""
-    found = order_search.list_page(caller().tenant_id, page_request(query), **query)
+    found = order_search.list_page(
+        caller().tenant_id, page_request(query), event_ids=caller().event_ids, **query
+    )
     _hide_codes(found.data)
     return found
 

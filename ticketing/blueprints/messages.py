@@ -4,7 +4,6 @@ from typing import Any
 
 from schemas.base import PageQuery, page_of
 from schemas.messages import MessageCreateSchema, MessagePreviewSchema, MessageSchema
-from ticketing.constants import Role
 from ticketing.errors import (
     InsufficientRole,
     InvalidTransition,
@@ -13,19 +12,21 @@ from ticketing.errors import (
     TooManyMessages,
 )
 from ticketing.models.messages import Message
+from ticketing.roles import Role
 from ticketing.services.mail import messages
 from ticketing.services.pagination import Page
 from ticketing.web import auth
 from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
+from ticketing.web.event_scope import ONE_EVENT
 from ticketing.web.idempotency import idempotent
 
 blp = ApiBlueprint(
     "messages",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/events/<event_id>/messages",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=ONE_EVENT),
     description="Messages to the people of an event.",
 )
 

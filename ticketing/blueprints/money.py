@@ -1,7 +1,7 @@
 """The surface on which organizers read what their money did."""
 
 from schemas.money import MoneySchema
-from ticketing.constants import Role
+from ticketing.roles import Role
 from ticketing.services.money import figures
 from ticketing.services.money.figures import Money
 from ticketing.web import auth
@@ -12,7 +12,7 @@ blp = ApiBlueprint(
     "money",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/money",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads={Role.READ, Role.FINANCE}, writes={Role.ADMIN, Role.FINANCE}),
     description="What was received, kept, paid back and moved.",
 )
 

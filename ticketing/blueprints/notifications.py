@@ -3,8 +3,8 @@
 from typing import Any
 
 from schemas.notifications import NotificationPageSchema, NotificationQuery
-from ticketing.constants import Role
 from ticketing.errors import FeedPositionGone
+from ticketing.roles import Role
 from ticketing.services.notifications import reading
 from ticketing.services.notifications.reading import FeedPage
 from ticketing.web import auth
@@ -15,7 +15,7 @@ blp = ApiBlueprint(
     "notifications",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/notifications",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads={Role.READ, Role.FINANCE}, writes={Role.ADMIN}),
     description="What happened, in order.",
 )
 

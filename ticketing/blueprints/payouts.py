@@ -3,8 +3,8 @@
 from typing import Any
 
 from schemas.payouts import PayoutCreateSchema, PayoutListSchema
-from ticketing.constants import Role
 from ticketing.errors import ChainUnavailable, Invalid
+from ticketing.roles import Role
 from ticketing.services.money import payouts
 from ticketing.services.money.payout_lists import PayoutList
 from ticketing.web import auth
@@ -17,7 +17,7 @@ blp = ApiBlueprint(
     "payouts",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/payouts",
-    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads={Role.ADMIN, Role.FINANCE}, writes={Role.ADMIN, Role.FINANCE}),
     description="Refunds that the organizer signs. The service never sends money.",
 )
 

@@ -10,9 +10,9 @@ from schemas.questions import (
     QuestionCreateSchema,
     QuestionSchema,
 )
-from ticketing.constants import Role
 from ticketing.errors import NotFound, QuestionAnswered, TooManyQuestions
 from ticketing.models.questions import Question
+from ticketing.roles import Role
 from ticketing.services.orders import answers, questions
 from ticketing.services.orders.answers import Counts
 from ticketing.services.pagination import Page
@@ -20,13 +20,14 @@ from ticketing.web import auth
 from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, page_request
+from ticketing.web.event_scope import ONE_EVENT
 from ticketing.web.idempotency import idempotent
 
 blp = ApiBlueprint(
     "questions",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/events/<event_id>",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=ONE_EVENT),
     description="Questions to buyers and attendees. Their answers are personal data.",
 )
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from schemas.reconciliation import ReconciliationSchema
-from ticketing.constants import Role
 from ticketing.limits import CallClass
+from ticketing.roles import Role
 from ticketing.services.access.rate_limits import OneAtATime
 from ticketing.services.payments import reconciliation
 from ticketing.services.payments.address_check import RECENT, AddressCheck
@@ -17,7 +17,11 @@ blp = ApiBlueprint(
     "reconciliation",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/reconciliation",
-    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN, counts_as=CallClass.RECONCILIATION),
+    guard=auth.TenantRole(
+        reads={Role.ADMIN, Role.FINANCE},
+        writes={Role.ADMIN, Role.FINANCE},
+        counts_as=CallClass.RECONCILIATION,
+    ),
     description="Checks that stock, intents, payments and refunds are consistent.",
 )
 

@@ -14,7 +14,6 @@ from schemas.refunds import (
     SettledRefundsSchema,
     WaivedRefundsSchema,
 )
-from ticketing.constants import Role
 from ticketing.errors import (
     AmountChanged,
     ChainUnavailable,
@@ -24,6 +23,7 @@ from ticketing.errors import (
     RefundListed,
     RefundNotSeen,
 )
+from ticketing.roles import Role
 from ticketing.services.pagination import Page
 from ticketing.services.payments import refund_settlement, refunds, refunds_by_hand, waivers
 from ticketing.services.payments.refund_settlement import SettledOrders
@@ -33,13 +33,18 @@ from ticketing.web import auth
 from ticketing.web.audited import actor
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
+from ticketing.web.event_scope import filtered
 from ticketing.web.idempotency import idempotent, idempotent_outside_transaction
 
 blp = ApiBlueprint(
     "refunds",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/refunds",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.ADMIN),
+    guard=auth.TenantRole(
+        reads={Role.READ, Role.FINANCE},
+        writes={Role.ADMIN, Role.FINANCE},
+        scope=filtered("list_refunds"),
+    ),
     description="Refunds that the organizer owes. The service never sends money.",
 )
 
@@ -52,7 +57,9 @@ def list_refunds(query: dict[str, Any], tenant: str) -> Page[RefundOwed]:
 
     There is one for each order, network and token.
     """
-    return refunds.list_page(caller().tenant_id, page_request(query), **query)
+    return refunds.list_page(
+        caller().tenant_id, page_request(query), event_ids=caller().event_ids, **query
+    )
 
 
 @blp.post("/<intent_id>/settle")

@@ -3,18 +3,21 @@
 from typing import Any
 
 from schemas.sales import SalesQuery, SalesSchema
-from ticketing.constants import Role
+from ticketing.roles import Role
 from ticketing.services.catalog import sales_by
 from ticketing.services.catalog.sales_by import Sales
-from ticketing.web import auth
+from ticketing.web import auth, event_scope
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller
+from ticketing.web.event_scope import filtered
 
 blp = ApiBlueprint(
     "sales",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/sales",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(
+        reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=filtered("read_sales")
+    ),
     description="What was sold.",
 )
 
@@ -27,5 +30,6 @@ def read_sales(query: dict[str, Any], tenant: str) -> dict[str, Sales]:
 
     By day: the orders that were confirmed on each of the last 366 days, without guests.
     """
+    event_scope.check_event(caller(), query.get("event_id"))
     shows_codes = caller().role.holds(Role.WRITE)
     return {"data": sales_by.read(caller().tenant_id, **query, shows_codes=shows_codes)}

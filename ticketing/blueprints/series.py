@@ -3,9 +3,9 @@
 from typing import Any
 
 from schemas.series import SeriesChangeSchema, SeriesSchema
-from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.models.series import Series
+from ticketing.roles import Role
 from ticketing.services.catalog import series
 from ticketing.web import auth
 from ticketing.web.audited import audited
@@ -16,7 +16,7 @@ blp = ApiBlueprint(
     "series",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/series",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}),
     description="Series: events that belong together, with a page of their own.",
 )
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from schemas.tenants import TenantChangeSchema, TenantSchema
-from ticketing.constants import Role
 from ticketing.models.tenants import Tenant
+from ticketing.roles import Role
 from ticketing.services.access import tenants
 from ticketing.web import auth
 from ticketing.web.audited import audited
@@ -15,7 +15,7 @@ blp = ApiBlueprint(
     "tenants",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>",
-    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads={Role.ADMIN}, writes={Role.ADMIN}),
     description="The organizer's account: its name, and what its pages show.",
 )
 

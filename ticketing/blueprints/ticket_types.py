@@ -5,22 +5,23 @@ from typing import Any
 from schemas.base import PageQuery, page_of
 from schemas.events import StatusSchema
 from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema, TicketTypeSchema
-from ticketing.constants import Role
 from ticketing.errors import CapacityTooLow, HasIntents, InvalidTransition, NotFound
 from ticketing.models.ticket_types import TicketType
+from ticketing.roles import Role
 from ticketing.services.catalog import ticket_types
 from ticketing.services.pagination import Page
 from ticketing.web import auth
 from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config, page_request, tenant_of_path
+from ticketing.web.event_scope import ONE_EVENT
 from ticketing.web.idempotency import idempotent
 
 blp = ApiBlueprint(
     "ticket_types",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/events/<event_id>/tickets",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=ONE_EVENT),
     description="Classes of admission to an event, each with a price, a chain and a capacity.",
 )
 

@@ -18,9 +18,9 @@ from schemas.vouchers import (
     VoucherListQuery,
     VoucherSchema,
 )
-from ticketing.constants import Role
 from ticketing.errors import CodeTaken, MaxUsagesTooLow, NotFound, TooManyRequests
 from ticketing.models.vouchers import Voucher
+from ticketing.roles import Role
 from ticketing.services.catalog import vouchers
 from ticketing.services.catalog.vouchers import Batch
 from ticketing.services.exports import files, tables
@@ -30,6 +30,7 @@ from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, page_request
 from ticketing.web.download import download
+from ticketing.web.event_scope import ONE_EVENT
 from ticketing.web.idempotency import idempotent, never_stored
 from ticketing.web.repeated_vouchers import batch_again, voucher_again
 
@@ -37,7 +38,7 @@ blp = ApiBlueprint(
     "vouchers",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/events/<event_id>",
-    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=ONE_EVENT),
     description="Codes that lower the price of an event's tickets, or open a ticket type."
     " With the role `read`, `code` is null.",
 )

@@ -11,8 +11,8 @@ from schemas.wallets import (
     WalletSchema,
     WalletSetSchema,
 )
-from ticketing.constants import Role
 from ticketing.errors import ChainUnavailable, NotFound, WalletInUse
+from ticketing.roles import Role
 from ticketing.services.wallets import changes, recovery, views
 from ticketing.services.wallets.changes import Settings
 from ticketing.services.wallets.views import WalletView
@@ -27,7 +27,7 @@ blp = ApiBlueprint(
     "wallets",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/wallet",
-    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads={Role.ADMIN}, writes={Role.ADMIN}),
     description="Where payments go. The service never has a private key.",
 )
 

@@ -13,9 +13,9 @@ from schemas.webhooks import (
     WebhookRotateSchema,
     WebhookSchema,
 )
-from ticketing.constants import Role
 from ticketing.errors import NotFound, TooManyDeliveries, TooManyWebhooks
 from ticketing.models.notifications import WebhookDelivery, WebhookEndpoint
+from ticketing.roles import Role
 from ticketing.services.notifications import webhooks
 from ticketing.services.pagination import Page
 from ticketing.web import auth
@@ -28,7 +28,7 @@ blp = ApiBlueprint(
     "webhooks",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/webhooks",
-    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads={Role.ADMIN}, writes={Role.ADMIN}),
     description="Endpoints that get the tenant's notifications, signed by Standard Webhooks.",
 )
 

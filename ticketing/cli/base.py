@@ -12,7 +12,6 @@ from peewee import ProgrammingError
 
 from ticketing.chain.errors import RpcError
 from ticketing.config import Config
-from ticketing.constants import Role
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.errors import Invalid, TicketingError
 from ticketing.services.access import audit_log
@@ -20,12 +19,6 @@ from ticketing.services.access.audit_log import Actor
 
 Command = Callable[..., None]
 
-role_option = click.option(
-    "--role",
-    required=True,
-    type=click.Choice([role.value for role in Role]),
-    help="What the key or member may do.",
-)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

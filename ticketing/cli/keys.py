@@ -9,16 +9,16 @@ import click
 from flask.cli import AppGroup
 
 from ticketing import clock
-from ticketing.cli.base import command, config, json_option, record_change, role_option, show
+from ticketing.cli.base import command, config, json_option, record_change, show
 from ticketing.constants import (
     DEFAULT_KEY_TTL,
     DEFAULT_OVERLAP,
     MAX_KEY_TTL,
     MAX_OVERLAP,
     MIN_KEY_TTL,
-    Role,
 )
 from ticketing.models.api_keys import ApiKey
+from ticketing.roles import LADDER, Role
 from ticketing.services.access import api_keys, audit_log, tenants
 from ticketing.services.notifications import webhook_secrets
 
@@ -30,7 +30,12 @@ _LIFETIME = click.IntRange(MIN_KEY_TTL, MAX_KEY_TTL)
 @group.command("create")
 @click.argument("tenant")
 @click.option("--name", required=True, help="The purpose of the key.")
-@role_option
+@click.option(
+    "--role",
+    required=True,
+    type=click.Choice([role.value for role in LADDER]),
+    help="What the key may do.",
+)
 @click.option(
     "--ttl",
     type=_LIFETIME,

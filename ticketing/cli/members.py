@@ -6,19 +6,21 @@ from typing import Any
 import click
 from flask.cli import AppGroup
 
-from ticketing.cli.base import command, config, record_change, role_option
-from ticketing.constants import Role
+from ticketing.cli.base import command, config, record_change
 from ticketing.errors import Invalid, NotFound
 from ticketing.models.members import Member
+from ticketing.roles import Role
 from ticketing.services.access import audit_log, invitations, members, tenants
 
 group = AppGroup("members", help="Manage members, who sign in with a password.")
+
+_ROLES = click.Choice([role.value for role in Role])
 
 
 @group.command("add")
 @click.argument("tenant")
 @click.argument("email")
-@role_option
+@click.option("--role", required=True, type=_ROLES, help="What the member may do.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
 @command
 def add(tenant: str, email: str, role: str, password_stdin: bool) -> None:
@@ -39,7 +41,7 @@ def add(tenant: str, email: str, role: str, password_stdin: bool) -> None:
 @click.argument("member")
 @click.option(
     "--role",
-    type=click.Choice([role.value for role in Role]),
+    type=_ROLES,
     help="What the member may do. A new member needs it.",
 )
 @command
@@ -68,7 +70,7 @@ def _invited(tenant_id: str, name: str, role: Role | None) -> tuple[dict[str, An
             raise Invalid({"role": ["A new member needs --role."]}) from None
         return None, invitations.create(tenant_id, name, role, keyring)
     if role is not None:
-        members.change_role(tenant_id, found.id, role)
+        members.change(tenant_id, found.id, {"role": role})
     return _shown(found), invitations.invite(tenant_id, found.id, keyring)
 
 

@@ -7,9 +7,10 @@ import click
 from flask.cli import AppGroup
 
 from ticketing.cli.base import command, config, json_option, record_change, show
-from ticketing.constants import DEFAULT_KEY_TTL, Role
+from ticketing.constants import DEFAULT_KEY_TTL
 from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid
+from ticketing.roles import Role
 from ticketing.services.access import api_keys, invitations, tenants
 from ticketing.services.wallets import changes
 from ticketing.services.wallets.changes import Settings

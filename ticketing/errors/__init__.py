@@ -14,6 +14,7 @@ TicketingError
 ├── PaymentRequired           402  payment_required
 ├── Forbidden                 403
 │   ├── InsufficientRole           insufficient_role
+│   ├── LimitedToEvents            limited_to_events
 │   └── WrongTenant                wrong_tenant
 ├── NotFound                  404  not_found
 ├── Conflict                  409

@@ -92,6 +92,13 @@ class InsufficientRole(Forbidden):
     detail = "The role of this credential does not allow this."
 
 
+class LimitedToEvents(Forbidden):
+    """The member is limited to events, and this is of none of them, or of all."""
+
+    code = "limited_to_events"
+    detail = "You may work on some events only, and this does not belong to one of them."
+
+
 class WrongTenant(Forbidden):
     """The credential belongs to another tenant than the one in the path."""
 

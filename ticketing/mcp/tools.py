@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 from marshmallow import ValidationError
 
 from schemas.base import BaseSchema
-from ticketing.constants import Role
 from ticketing.errors import TicketingError, Unauthenticated
+from ticketing.roles import Role
 from ticketing.services.access.callers import Caller
-from ticketing.web import auth, openapi, problems
+from ticketing.web import auth, event_scope, openapi, problems
 from ticketing.web.context import caller_or_none
 from ticketing.web.parsing import invalid
 
@@ -25,13 +25,15 @@ Run = Callable[[dict[str, Any]], Result]
 class Tool:
     """A tool. `run` gets the checked arguments; its docstring describes the tool to agents.
 
-    `role` None: everybody may call it, and a credential changes nothing. `changes`: it is not only
-    a read. `destroys`: it ends something.
+    `roles` None: everybody may call it, and a credential changes nothing. `is_filtered`: it leaves
+    out what is of other events than those of a limited member; others name their event in
+    `event_id`. `changes`: it is not only a read. `destroys`: it ends something.
     """
 
     run: Run
     arguments: type[BaseSchema]
-    role: Role | None = None
+    roles: Set[Role] | None = None
+    is_filtered: bool = False
     changes: bool = False
     destroys: bool = False
     is_idempotent: bool = True
@@ -43,7 +45,7 @@ class Tool:
 
     def is_for(self, caller: Caller | None) -> bool:
         """Return whether this caller may use it, with its own tenant."""
-        return self.role is None or (caller is not None and caller.role.holds(self.role))
+        return self.roles is None or (caller is not None and caller.role.holds(*self.roles))
 
 
 @cache
@@ -78,11 +80,13 @@ def _checked(tool: Tool, arguments: Any) -> dict[str, Any]:
         checked: dict[str, Any] = tool.arguments().load(arguments)
     except ValidationError as error:
         raise invalid(error.normalized_messages()) from None
-    if tool.role is not None:
+    if tool.roles is not None:
         caller = caller_or_none()
         if caller is None:
             raise Unauthenticated
-        auth.check(caller, checked.pop("tenant"), tool.role)
+        auth.check(caller, checked.pop("tenant"), tool.roles)
+        if not tool.is_filtered:
+            event_scope.check_event(caller, checked.get("event_id"))
     return checked
 
 

@@ -73,6 +73,7 @@ class DoorDevice(BaseModel):
     tenant_id: str
     event = ForeignKeyField(Event)
     event_id: str
+    member_id = TextField(null=True)
     name = TextField()
     gate = TextField(null=True)
     show_names = BooleanField()

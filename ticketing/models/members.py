@@ -1,8 +1,10 @@
 """Members: people of the organizer, with their invitations and sessions."""
 
+import json
+from collections.abc import Collection
 from datetime import datetime
 
-from peewee import ForeignKeyField, TextField
+from peewee import AnyField, ForeignKeyField, TextField
 
 from ticketing import clock
 from ticketing.constants import EPOCH, MemberStatus
@@ -10,8 +12,22 @@ from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
 
 
+class EventIdsField(AnyField):
+    """Ids of events, stored as JSON. None: all events."""
+
+    field_type = "TEXT"
+
+    def db_value(self, value: Collection[str] | None) -> str | None:
+        """Convert ids to JSON."""
+        return None if value is None else json.dumps(sorted(value))
+
+    def python_value(self, value: str | None) -> tuple[str, ...] | None:
+        """Convert JSON to ids."""
+        return None if value is None else tuple(json.loads(value))
+
+
 class Member(BaseModel):
-    """A person of a tenant, with one role.
+    """A person of a tenant, with one role, for all events or only for those of `event_ids`.
 
     A member who was invited has no password until the invitation is accepted. The first one of a
     tenant may have no email address until then. `admin_since`: when an administrator got that role,
@@ -25,6 +41,7 @@ class Member(BaseModel):
     password_hash = TextField(null=True)
     password_set_at = UtcDateTimeField(null=True)
     role = TextField()
+    event_ids = EventIdsField(null=True)
     admin_since = UtcDateTimeField(null=True)
     created_at = UtcDateTimeField()
     disabled_at = UtcDateTimeField(null=True)

@@ -59,6 +59,7 @@ _REASONS = {
     "invitation_ended": "This invitation has ended. Ask an administrator for a new one.",
     "password_reset_ended": "This link has ended. Ask for a new one.",
     "member_exists": "Somebody with this email address is in the list already.",
+    "limited_to_events": "You may work on some events only, and this is none of them.",
     "last_admin": (
         "This is the last administrator who can sign in. First make another member one."
     ),
@@ -159,6 +160,8 @@ _AT_FIELDS = {
     "password": "Must have %(min)s to %(max)s characters.",
     "own_email": "Write the email address with which you will sign in.",
     "other_email": "This invitation is for another email address.",
+    "admin_events": "An administrator works on all events. Choose no event, or another role.",
+    "unknown_event": "One of these events does not exist. Open this page again.",
     # Of organizers and their events.
     "slug": "Write small letters a to z and digits, and a hyphen between words.",
     "timezone": "There is no time zone of this name. Choose one of the list.",

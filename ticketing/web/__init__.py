@@ -18,6 +18,7 @@ order_polls.py: 304 for an order that has not changed, after client secret and r
 gate.py: the checks before a view: size, guard, rate limit. A refused request counts, too. The
     server asks it about the head of an upload, before it reads the body
 auth.py: the guards: credential, tenant, role. The role of a view is in its blueprint
+event_scope.py: what members may use who are limited to events
 secret_guards.py: the guards of an order's buyer, a ticket's holder, a door's device
 agent_guard.py: the guard of /mcp: any credential or none, no page of another site
 sign_in.py: signs members in: counts the attempt, then checks the password

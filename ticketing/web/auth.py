@@ -3,15 +3,16 @@
 Every surface names its guard in its constructor, also if it is open to everybody.
 """
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from flask import g, request
 
 from ticketing import credentials
-from ticketing.constants import Role
 from ticketing.errors import (
     InsufficientRole,
+    LimitedToEvents,
     NotFound,
     TicketingError,
     TooManyRequests,
@@ -19,9 +20,12 @@ from ticketing.errors import (
     WrongTenant,
 )
 from ticketing.limits import CallClass
+from ticketing.roles import Role
 from ticketing.services.access import callers
 from ticketing.services.access.callers import Caller
+from ticketing.web import event_scope
 from ticketing.web.context import config
+from ticketing.web.event_scope import NO_EVENT, EventScope
 
 Security = list[dict[str, list[str]]]
 
@@ -115,15 +119,19 @@ class Scraper:
 
 @dataclass(frozen=True)
 class TenantRole:
-    """Requires a credential of the tenant in the path: one role for reads, one for writes."""
+    """Requires a credential of the tenant in the path, and one of the roles for reads, or writes.
 
-    reads: Role
-    writes: Role
+    `scope`: what members may use who are limited to events.
+    """
+
+    reads: Set[Role]
+    writes: Set[Role]
+    scope: EventScope = NO_EVENT
     counts_as: CallClass = CallClass.ADMIN
 
     def check(self) -> None:
-        """Authenticate the caller, and check the tenant and the role."""
-        admit(self._needed(request.method))
+        """Authenticate the caller, and check the tenant, the role and the event."""
+        admit(self._needed(request.method), self.scope)
 
     def counts(self) -> Counts:
         """Count by credential if it is valid, else by address, because it may be a guess."""
@@ -135,30 +143,31 @@ class TenantRole:
 
     def errors(self, method: str, view: str) -> list[type[TicketingError]]:
         """Return the errors that it may raise."""
-        return ERRORS
+        return [*ERRORS, LimitedToEvents]
 
-    def _needed(self, method: str) -> Role:
+    def _needed(self, method: str) -> Set[Role]:
         return self.reads if method in ("GET", "HEAD") else self.writes
 
 
-def admit(needed: Role) -> None:
-    """Check the credential of this request, its tenant and its role, and keep the caller.
+def admit(needed: Set[Role], scope: EventScope = NO_EVENT) -> None:
+    """Check the credential of this request, its tenant, role and event, and keep the caller.
 
-    Unauthenticated, WrongTenant, InsufficientRole.
+    Unauthenticated, WrongTenant, InsufficientRole, LimitedToEvents.
     """
     found = authenticated()
     check(found, (request.view_args or {})["tenant"], needed)
+    event_scope.check(found, scope)
     g.caller = found
 
 
-def check(found: Caller, tenant: str, needed: Role) -> None:
-    """Check that a caller belongs to this tenant and has this role.
+def check(found: Caller, tenant: str, needed: Set[Role]) -> None:
+    """Check that a caller belongs to this tenant and has one of these roles.
 
     WrongTenant, InsufficientRole.
     """
     if not found.belongs_to(tenant):
         raise WrongTenant
-    if not found.role.holds(needed):
+    if not found.role.holds(*needed):
         raise InsufficientRole
 
 

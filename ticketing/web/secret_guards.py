@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from flask import g, request
 
 from ticketing import credentials
-from ticketing.constants import Role
 from ticketing.errors import InsufficientRole, NotFound, TicketingError, WrongTenant
 from ticketing.limits import WIDE_FACTOR, CallClass
+from ticketing.roles import SCANNING, Role
 from ticketing.services.door import devices
 from ticketing.services.orders import holders
 from ticketing.web.auth import (
@@ -25,6 +25,7 @@ from ticketing.web.auth import (
     is_view,
 )
 from ticketing.web.context import config
+from ticketing.web.event_scope import ONE_EVENT
 
 CLIENT_SECRET: dict[str, list[str]] = {"clientSecret": []}
 PAY_SECRET: dict[str, list[str]] = {"paySecret": []}
@@ -52,11 +53,11 @@ class Buyer:
         """
         if self._opens_intent():
             if sends_credential():
-                admit(Role.PAYWALL)
+                admit({Role.PAYWALL})
             return
         secret = bearer()
         if secret is None or _looks_like_jwt(secret):
-            admit(Role.PAYWALL)
+            admit({Role.PAYWALL})
             if any(map(is_view, self.secret_views)):
                 raise InsufficientRole
             return
@@ -102,7 +103,7 @@ class Shopper:
     def check(self) -> None:
         """Check the credential if there is one. An invalid one is an error."""
         if sends_credential():
-            admit(Role.PAYWALL)
+            admit({Role.PAYWALL})
 
     def counts(self) -> Counts:
         """Count an order as a preflight, and reads as public ones."""
@@ -127,7 +128,7 @@ class Holder:
         """Compare the code, or check the credential."""
         code = bearer()
         if code is None or _looks_like_jwt(code):
-            admit(Role.PAYWALL)
+            admit({Role.PAYWALL})
             return
         path = request.view_args or {}
         if any("\0" in part for part in path.values()):
@@ -153,7 +154,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class Door:
-    """Requires a device of the event in the path, or a credential with the role `write`.
+    """Requires a device of the event in the path, or a credential with the role `write` or `door`.
 
     To a device, every other event is one that does not exist.
     """
@@ -162,7 +163,7 @@ class Door:
         """Recognize the device or the caller, and check the tenant and the event."""
         token = bearer() or ""
         if credentials.door_token_id(token) is None:
-            admit(Role.WRITE)
+            admit(SCANNING, ONE_EVENT)
             return
         device = devices.of_token(token, config().keyring)
         path = request.view_args or {}

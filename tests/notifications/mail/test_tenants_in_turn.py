@@ -10,8 +10,8 @@ from tests.support.factories import new_organizer
 from tests.support.mails import PUBLIC_URL, confirm, confirmed, send, tell
 from tests.support.members import invite as invite_member
 from ticketing import ids
-from ticketing.constants import Role
 from ticketing.models.notifications import Mail
+from ticketing.roles import Role
 from ticketing.services.access import members, sessions
 from ticketing.services.notifications import mail_queue, numbering
 

@@ -4,9 +4,9 @@ from tests.conftest import SECRET_KEY
 from tests.support.members import PASSWORD, accept
 from tests.support.query_plans.admissions_drive import post_twice
 from tests.support.query_plans.pages_drive import PagesDrive
-from ticketing.constants import Role
 from ticketing.credentials import Keyring
 from ticketing.models.tenants import Tenant
+from ticketing.roles import Role
 from ticketing.services.access import members, sessions
 from ticketing.services.catalog import sales_figures
 from ticketing.services.pagination import PageRequest

@@ -30,7 +30,8 @@ chosen_attendees.py: mails several tickets again, or takes them back
 money.py: what came in, what is owed, what can be moved
 money_moving.py: moves it and pays it back: what the browser's wallet signs, and files for others
 refunds.py: who is owed what; a transaction is counted, or the rest is written off
-door.py, exports.py: devices and who is inside; CSV files
+door.py, scanner.py: devices and who is inside; the scanner in a member's own browser
+exports.py: CSV files
 people.py, keys.py, webhooks.py, settings.py: who and what has access; what pages and mails show
 audit_log.py, audit_words.py: the list of changes; an entry in words
 one_time.py: pages that show a secret once, also if the form is sent twice

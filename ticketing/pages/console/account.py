@@ -4,7 +4,6 @@ from flask import g, redirect
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import PasswordChangeForm
-from ticketing.constants import Role
 from ticketing.errors import TicketingError
 from ticketing.pages import forms
 from ticketing.pages.console.blueprint import ConsoleBlueprint
@@ -12,13 +11,16 @@ from ticketing.pages.console.layout import page
 from ticketing.pages.console.sign_in import signed_in_as
 from ticketing.pages.console.words import ROLES, browser
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.access import sessions
+from ticketing.services.catalog import titles
 from ticketing.web import sign_in
 from ticketing.web.context import caller
+from ticketing.web.event_scope import EVERY_VIEW
 
 PATH = "/console/account"
 
-blp = ConsoleBlueprint("account", __name__, reads=Role.READ, writes=Role.READ)
+blp = ConsoleBlueprint("account", __name__, reads={*Role}, writes={*Role}, scope=EVERY_VIEW)
 
 
 @blp.get(PATH)
@@ -34,6 +36,7 @@ def _page(form: Form) -> str:
         "account",
         form=form,
         role=ROLES[me.role],
+        events=None if me.event_ids is None else titles.latest_events(me.tenant_id, me.event_ids),
         open_sessions=sessions.list_of(me.credential_id),
         this_one=g.session_id,
         browser=browser,

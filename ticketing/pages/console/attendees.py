@@ -9,7 +9,7 @@ from werkzeug import Response
 
 from schemas.admissions import AdmissionSchema, ReissuedAdmissionSchema, ReissueSchema, VoidSchema
 from ticketing import links
-from ticketing.constants import AdmissionStatus, Role
+from ticketing.constants import AdmissionStatus
 from ticketing.models.admissions import Admission
 from ticketing.pages import answers as answer_fields
 from ticketing.pages import forms, typed_forms
@@ -18,6 +18,7 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services import erasure
 from ticketing.services.catalog import titles
 from ticketing.services.door import undoing
@@ -27,13 +28,20 @@ from ticketing.services.payments import voids
 from ticketing.web import origin
 from ticketing.web.audited import erased, noted, recorded
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import filtered
 from ticketing.web.idempotency import once
 
 PATH = "/console/attendees"
 _TICKET = f"{PATH}/<admission_id>"
 
-blp = ConsoleBlueprint("attendees", __name__, reads=Role.READ, writes=Role.WRITE)
-erasing = ConsoleBlueprint("attendee_erasure", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+blp = ConsoleBlueprint(
+    "attendees",
+    __name__,
+    reads={Role.READ, Role.FINANCE},
+    writes={Role.WRITE},
+    scope=filtered("list_attendees"),
+)
+erasing = ConsoleBlueprint("attendee_erasure", __name__, reads={Role.ADMIN}, writes={Role.ADMIN})
 
 
 @blp.get(PATH)
@@ -47,6 +55,7 @@ def list_attendees() -> str:
         tenant_id,
         list_filters.page_request(),
         event_id=event_id,
+        event_ids=caller().event_ids,
         status=status,
         redeemed=None if used is None else used is words.Used.YES,
         q=searched,
@@ -59,7 +68,7 @@ def list_attendees() -> str:
         "attendees",
         tickets=found.data,
         chosen=chosen,
-        events=titles.latest_events(tenant_id),
+        events=titles.latest_events(tenant_id, caller().event_ids),
         next_page=list_filters.next_page(found, chosen),
         words=words,
     )

@@ -1,15 +1,15 @@
 """The console's page of the audit log: who changed what."""
 
-from ticketing.constants import Role
 from ticketing.pages.console import audit_words, list_filters
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
+from ticketing.roles import Role
 from ticketing.services.access import actors, audit_log, audit_subjects, members
 from ticketing.web.context import caller
 
 PATH = "/console/audit-log"
 
-blp = ConsoleBlueprint("audit_log", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+blp = ConsoleBlueprint("audit_log", __name__, reads={Role.ADMIN}, writes={Role.ADMIN})
 
 
 @blp.get(PATH)

@@ -1,5 +1,6 @@
 """The blueprint of the console's pages: a session and a role, and a token in each form."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -9,8 +10,8 @@ from werkzeug import Response as AnyResponse
 
 from ticketing import credentials
 from ticketing.bodies import is_upload
-from ticketing.constants import MAX_BODY_BYTES, Role
-from ticketing.errors import Forbidden, InsufficientRole, Unauthenticated
+from ticketing.constants import MAX_BODY_BYTES
+from ticketing.errors import Forbidden, InsufficientRole, LimitedToEvents, Unauthenticated
 from ticketing.limits import CallClass
 from ticketing.pages import forms
 from ticketing.pages.blueprint import PageBlueprint
@@ -18,10 +19,12 @@ from ticketing.pages.console import session_cookie
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.words import ROLES
 from ticketing.pages.guards import Page
+from ticketing.roles import Role
 from ticketing.services.access import members, sessions
-from ticketing.web import origin
+from ticketing.web import event_scope, origin
 from ticketing.web.auth import Counts, counts_for_credential
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import NO_EVENT, EventScope
 
 SIGN_IN = "/console/sign-in"
 
@@ -35,16 +38,21 @@ class SessionChanged(Forbidden):
 
 @dataclass(frozen=True)
 class SignedIn(Page):
-    """Requires a session, and one role for reads, one for forms.
+    """Requires a session, and one of the roles for reads, or for forms.
 
-    Sets `g.caller`, `g.session_id`, `g.email`, `g.csrf_token`.
+    `scope`: what members may use who are limited to events. Sets `g.caller`, `g.session_id`,
+    `g.email`, `g.csrf_token`.
     """
 
-    reads: Role
-    writes: Role
+    reads: Set[Role]
+    writes: Set[Role]
+    scope: EventScope
 
     def check(self) -> None:
-        """Find the session. Unauthenticated; SessionChanged; InsufficientRole; HttpsNeeded."""
+        """Find the session, and check the role and the event.
+
+        Unauthenticated; SessionChanged; InsufficientRole; LimitedToEvents; HttpsNeeded.
+        """
         origin.check_transport()
         secret = session_cookie.read()
         found = sessions.find(secret, config().keyring)
@@ -55,8 +63,9 @@ class SignedIn(Page):
         is_form = request.method == "POST"
         if is_form and not credentials.same(_sent_token(), g.csrf_token):
             raise SessionChanged
-        if not found.caller.role.holds(self.writes if is_form else self.reads):
+        if not found.caller.role.holds(*(self.writes if is_form else self.reads)):
             raise InsufficientRole
+        event_scope.check(found.caller, self.scope)
 
     def counts(self) -> Counts:
         """Count by member, else by address, because the cookie may be a guess."""
@@ -70,9 +79,16 @@ class ConsoleBlueprint(PageBlueprint):
     max_form_bytes = MAX_BODY_BYTES
 
     def __init__(
-        self, name: str, import_name: str, *, reads: Role, writes: Role, **options: Any
+        self,
+        name: str,
+        import_name: str,
+        *,
+        reads: Set[Role],
+        writes: Set[Role],
+        scope: EventScope = NO_EVENT,
+        **options: Any,
     ) -> None:
-        guard = SignedIn(reads=reads, writes=writes)
+        guard = SignedIn(reads=reads, writes=writes, scope=scope)
         # Browsers must not keep these pages, and search engines must not find them.
         super().__init__(f"console_{name}", import_name, guard=guard, is_secret=True, **options)
 
@@ -82,8 +98,8 @@ class ConsoleBlueprint(PageBlueprint):
             return super().check_request()
         except Unauthenticated:
             return redirect(f"{SIGN_IN}?next={quote(_wanted(), safe='/')}", 303)
-        except InsufficientRole:
-            return Response(_not_for_role(), InsufficientRole.status)
+        except (InsufficientRole, LimitedToEvents) as error:
+            return Response(_forbidden(error), error.status)
 
 
 def _sent_token() -> str:
@@ -94,11 +110,12 @@ def _sent_token() -> str:
     return request.form.get(forms.CSRF_TOKEN, "")
 
 
-def _not_for_role() -> str:
+def _forbidden(error: Forbidden) -> str:
     """Render the page that says whom to ask, in the frame of the member's own sections."""
     who = caller()
+    is_limited = isinstance(error, LimitedToEvents)
     role, admins = ROLES[who.role], members.emails_of_admins(who.tenant_id)
-    return page("forbidden.html", "", role=role, admins=admins)
+    return page("forbidden.html", "", role=role, admins=admins, is_limited=is_limited)
 
 
 def _wanted() -> str:

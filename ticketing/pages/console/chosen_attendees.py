@@ -15,7 +15,7 @@ from werkzeug import Response as AnyResponse
 
 from schemas.forms import ChosenVoidForm
 from ticketing import ids
-from ticketing.constants import DEFAULT_PAGE, Role
+from ticketing.constants import DEFAULT_PAGE
 from ticketing.errors import TicketingError
 from ticketing.models.admissions import Admission
 from ticketing.pages import forms, typed_forms
@@ -23,17 +23,21 @@ from ticketing.pages.console import attendees, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.catalog import titles
 from ticketing.services.exports import files
 from ticketing.services.orders import admissions
 from ticketing.web.context import caller, config
 from ticketing.web.download import download
+from ticketing.web.event_scope import EVERY_VIEW
 
 _PATH = f"{attendees.PATH}/chosen"
 
 Refused = Sequence[tuple[Admission, TicketingError]]
 
-blp = ConsoleBlueprint("chosen_attendees", __name__, reads=Role.WRITE, writes=Role.WRITE)
+blp = ConsoleBlueprint(
+    "chosen_attendees", __name__, reads={Role.WRITE}, writes={Role.WRITE}, scope=EVERY_VIEW
+)
 
 
 @blp.post(_PATH)
@@ -83,7 +87,7 @@ def _chosen() -> Sequence[Admission]:
     listed = "listed" if "all" in request.form else "chosen"
     chosen = request.form.getlist(listed)[:DEFAULT_PAGE]
     known = [each for each in chosen if ids.is_id(ids.ADMISSION, each)]
-    found = admissions.some(caller().tenant_id, known)
+    found = admissions.some(caller().tenant_id, known, caller().event_ids)
     titles.add_to(found)
     return found
 

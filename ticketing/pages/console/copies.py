@@ -14,13 +14,13 @@ from schemas.events import MAX_COPIES
 from schemas.forms import CopyForm, Every
 from schemas.series import SeriesChangeSchema, SeriesSchema
 from ticketing import formats
-from ticketing.constants import Role
 from ticketing.errors import FieldMessage, Invalid
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.catalog import copies, events, series
 from ticketing.web.audited import copies as audited_copies
 from ticketing.web.audited import noted, recorded
@@ -37,7 +37,7 @@ EVERY = {
 _WEEK = timedelta(weeks=1)
 _DAYS = {Every.ONCE: timedelta(), Every.WEEK: _WEEK, Every.TWO_WEEKS: 2 * _WEEK}
 
-blp = ConsoleBlueprint("copies", __name__, reads=Role.WRITE, writes=Role.WRITE)
+blp = ConsoleBlueprint("copies", __name__, reads={Role.WRITE}, writes={Role.WRITE})
 
 
 @blp.get(paths.event("<event_id>", "copy"))

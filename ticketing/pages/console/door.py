@@ -11,7 +11,6 @@ from schemas.door_devices import (
     DoorDeviceSchema,
     RevokedDoorDeviceSchema,
 )
-from ticketing.constants import Role
 from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.pages import forms, qr, render, typed_forms
@@ -21,11 +20,13 @@ from ticketing.pages.console.charts import entries_chart
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.catalog import events
 from ticketing.services.door import devices, stats
 from ticketing.web import origin
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import ONE_EVENT
 
 _DOOR = paths.event("<event_id>", "door")
 _GROUP = 4
@@ -41,7 +42,7 @@ _NO_CAMERA = (
     " the camera to no other. See docs/organizers.md."
 )
 
-blp = ConsoleBlueprint("door", __name__, reads=Role.WRITE, writes=Role.WRITE)
+blp = ConsoleBlueprint("door", __name__, reads={Role.WRITE}, writes={Role.WRITE}, scope=ONE_EVENT)
 
 
 @blp.get(_DOOR)

@@ -15,7 +15,7 @@ from schemas.events import (
 from schemas.forms import NewEventForm
 from schemas.ticket_types import TicketTypeCreateSchema, TicketTypeSchema
 from ticketing import formats, locales
-from ticketing.constants import MAX_TICKET_CHAINS, Publication, Role
+from ticketing.constants import MAX_TICKET_CHAINS, Publication
 from ticketing.locales import N_
 from ticketing.models.events import Event
 from ticketing.pages import forms, typed_forms
@@ -25,6 +25,7 @@ from ticketing.pages.console.layout import page
 from ticketing.pages.console.local_times import without_same_times
 from ticketing.pages.console.words import EVENT_TYPES, VISIBILITIES
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.access import audit_log
 from ticketing.services.catalog import events, ticket_types
 from ticketing.services.mail import recipients
@@ -34,6 +35,7 @@ from ticketing.services.payments import event_voids
 from ticketing.services.wallets import issuing
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import ONE_EVENT
 from ticketing.web.idempotency import once
 
 SECTION = "events"
@@ -54,7 +56,9 @@ _TEXTS = (
 _PREVIEW = "preview"
 """The button that shows the description as its page will, and saves nothing."""
 
-blp = ConsoleBlueprint("event_forms", __name__, reads=Role.WRITE, writes=Role.WRITE)
+blp = ConsoleBlueprint(
+    "event_forms", __name__, reads={Role.WRITE}, writes={Role.WRITE}, scope=ONE_EVENT
+)
 
 
 @blp.get(paths.NEW_EVENT)

@@ -8,7 +8,7 @@ from werkzeug import Response
 
 from schemas.events import SORTS, EventSchema, StatusSchema
 from ticketing import clock
-from ticketing.constants import MAX_PAGE, EventType, Publication, Role, Visibility
+from ticketing.constants import MAX_PAGE, EventType, Publication, Visibility
 from ticketing.pages import embed, forms, typed_forms
 from ticketing.pages.console import list_filters, obstacles, paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
@@ -22,12 +22,14 @@ from ticketing.pages.console.words import (
     VISIBILITIES,
 )
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services import chains, images
 from ticketing.services.catalog import events, sales_by, sales_figures, ticket_types
 from ticketing.services.pagination import PageRequest
 from ticketing.web import origin
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import filtered
 
 SECTION = "events"
 _SORT_NAMES = {
@@ -37,7 +39,13 @@ _SORT_NAMES = {
     "created_at": "Oldest first",
 }
 
-blp = ConsoleBlueprint("events", __name__, reads=Role.READ, writes=Role.WRITE)
+blp = ConsoleBlueprint(
+    "events",
+    __name__,
+    reads={Role.READ, Role.FINANCE},
+    writes={Role.WRITE},
+    scope=filtered("list_events"),
+)
 
 
 @blp.get(paths.EVENTS)
@@ -49,7 +57,9 @@ def list_events() -> str:
         "q": list_filters.text("q"),
         "sort": list_filters.one_of("sort", SORTS, "-start_at"),
     }
-    found = events.list_page(caller().tenant, list_filters.page_request(), config(), **chosen)
+    asked = list_filters.page_request()
+    of_caller = caller().event_ids
+    found = events.list_page(caller().tenant, asked, config(), event_ids=of_caller, **chosen)
     return page(
         "events.html",
         SECTION,

@@ -2,18 +2,20 @@
 
 from flask import Response
 
-from ticketing.constants import Role
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.words import ORDER_STATUSES, TICKET_STATUSES
+from ticketing.roles import Role
 from ticketing.services.exports import files
 from ticketing.web.context import caller
 from ticketing.web.download import download
+from ticketing.web.event_scope import ONE_EVENT
 
 blp = ConsoleBlueprint(
     "exports",
     __name__,
-    reads=Role.READ,
-    writes=Role.READ,
+    reads={Role.READ, Role.FINANCE},
+    writes={Role.READ, Role.FINANCE},
+    scope=ONE_EVENT,
     url_prefix="/console/events/<event_id>",
 )
 

@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-from ticketing.constants import Publication, Role
+from ticketing.constants import Publication
 from ticketing.models.tenants import Tenant
 from ticketing.pages.console import paths
+from ticketing.roles import Role
 from ticketing.services.catalog.first_steps import FirstSteps
 
 

@@ -10,7 +10,7 @@ from werkzeug import Response as AnyResponse
 from schemas.admissions import AdmissionSchema, GuestListSchema
 from schemas.forms import GuestsForm
 from ticketing import links
-from ticketing.constants import MAX_GUESTS, Role
+from ticketing.constants import MAX_GUESTS
 from ticketing.errors import FieldMessage, Invalid
 from ticketing.pages import forms
 from ticketing.pages.console import list_filters, one_time, words
@@ -18,11 +18,13 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.catalog import events, ticket_types
 from ticketing.services.orders import admissions, guest_list
 from ticketing.web import origin
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import ONE_EVENT
 
 _PATH = "/console/events/<event_id>/guests"
 _HEADINGS = frozenset({"name", "email", "e-mail", "email address", "mail"})
@@ -30,7 +32,7 @@ _HEADINGS = frozenset({"name", "email", "e-mail", "email address", "mail"})
 
 _TOO_MANY = FieldMessage("too_many_guests", f"At most {MAX_GUESTS} guests at once.", max=MAX_GUESTS)
 
-blp = ConsoleBlueprint("guests", __name__, reads=Role.WRITE, writes=Role.WRITE)
+blp = ConsoleBlueprint("guests", __name__, reads={Role.WRITE}, writes={Role.WRITE}, scope=ONE_EVENT)
 
 
 @blp.get(_PATH)

@@ -6,23 +6,25 @@ from functools import partial
 from flask import request
 from werkzeug import Response
 
-from ticketing.constants import MAX_IMAGE_FORM_BYTES, Role
+from ticketing.constants import MAX_IMAGE_FORM_BYTES
 from ticketing.pages import forms
 from ticketing.pages.console import paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.events import event_page
 from ticketing.pages.console.settings import PATH as SETTINGS
 from ticketing.pages.console.settings import settings_page
+from ticketing.roles import Role
 from ticketing.services import image_files
 from ticketing.services import images as stored_images
 from ticketing.web import image_changes
 from ticketing.web.context import caller
+from ticketing.web.event_scope import ONE_EVENT
 
 FIELD = "image"
 LOGO = f"{SETTINGS}/logo"
 
-blp = ConsoleBlueprint("images", __name__, reads=Role.WRITE, writes=Role.WRITE)
-logo_blp = ConsoleBlueprint("logo", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+blp = ConsoleBlueprint("images", __name__, reads={Role.WRITE}, writes={Role.WRITE}, scope=ONE_EVENT)
+logo_blp = ConsoleBlueprint("logo", __name__, reads={Role.ADMIN}, writes={Role.ADMIN})
 blp.max_form_bytes = logo_blp.max_form_bytes = MAX_IMAGE_FORM_BYTES
 
 

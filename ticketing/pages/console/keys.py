@@ -11,7 +11,7 @@ from schemas.api_keys import (
     ApiKeySchema,
     NewApiKeySchema,
 )
-from ticketing.constants import DEFAULT_KEY_TTL, DEFAULT_OVERLAP, KeyStatus, Role
+from ticketing.constants import DEFAULT_KEY_TTL, DEFAULT_OVERLAP, KeyStatus
 from ticketing.models.api_keys import ApiKey
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import list_filters, one_time, words
@@ -19,6 +19,7 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.access import api_keys
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
@@ -27,7 +28,7 @@ PATH = "/console/keys"
 _KEY = f"{PATH}/<key_id>"
 _TEXT = "Put it where your software reads its secrets. Do not send it by mail or chat."
 
-blp = ConsoleBlueprint("keys", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+blp = ConsoleBlueprint("keys", __name__, reads={Role.ADMIN}, writes={Role.ADMIN})
 
 
 @blp.get(PATH)

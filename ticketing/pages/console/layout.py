@@ -1,55 +1,75 @@
-"""The frame of the console's pages: who is signed in, and the sections that their role opens."""
+"""The frame of the console's pages: who is signed in, and the sections that are open to them."""
 
+from collections.abc import Set
 from typing import Any, NamedTuple
 
 from flask import g
 
-from ticketing.constants import Role
 from ticketing.pages import render
+from ticketing.roles import SCANNING, Role
+from ticketing.services.access.callers import Caller
 from ticketing.web.context import caller
+
+_READING = frozenset({Role.READ, Role.FINANCE})
+_ADMINS = frozenset({Role.ADMIN})
+OVERVIEW, EVENTS, SCANNER = "/console", "/console/events", "/console/scanner"
 
 
 class Section(NamedTuple):
-    """A section in the navigation. Its label is translated where it is shown."""
+    """A section in the navigation. Its label is translated where it is shown.
+
+    `of_events`: members who are limited to events see it, with theirs.
+    """
 
     name: str
     path: str
     label: str
-    needs: Role = Role.READ
+    needs: Set[Role] = _ADMINS
+    of_events: bool = False
+
+    def is_open_to(self, who: Caller) -> bool:
+        """Return whether this member opens it."""
+        return who.role.holds(*self.needs) and (self.of_events or who.event_ids is None)
 
 
 GROUPS = {
     "": (
-        Section("overview", "/console", "Overview"),
-        Section("events", "/console/events", "Events"),
-        Section("orders", "/console/orders", "Orders"),
-        Section("attendees", "/console/attendees", "Attendees"),
+        Section("overview", OVERVIEW, "Overview", _READING),
+        Section("events", EVENTS, "Events", _READING, of_events=True),
+        Section("orders", "/console/orders", "Orders", _READING, of_events=True),
+        Section("attendees", "/console/attendees", "Attendees", _READING, of_events=True),
+        Section("scanner", SCANNER, "Scanner", SCANNING, of_events=True),
     ),
     "Money": (
-        Section("money", "/console/money", "Your money"),
-        Section("refunds", "/console/refunds", "Refunds"),
-        Section("wallet", "/console/wallet", "Wallet", Role.ADMIN),
+        Section("money", "/console/money", "Your money", _READING),
+        Section("refunds", "/console/refunds", "Refunds", _READING, of_events=True),
+        Section("wallet", "/console/wallet", "Wallet"),
     ),
     "Set up": (
-        Section("settings", "/console/settings", "Settings", Role.ADMIN),
-        Section("people", "/console/people", "People", Role.ADMIN),
+        Section("settings", "/console/settings", "Settings"),
+        Section("people", "/console/people", "People"),
     ),
     "For developers": (
-        Section("keys", "/console/keys", "API keys", Role.ADMIN),
-        Section("webhooks", "/console/webhooks", "Webhooks", Role.ADMIN),
-        Section("audit_log", "/console/audit-log", "Audit log", Role.ADMIN),
+        Section("keys", "/console/keys", "API keys"),
+        Section("webhooks", "/console/webhooks", "Webhooks"),
+        Section("audit_log", "/console/audit-log", "Audit log"),
     ),
 }
 """The sections in their groups. The first group has no name."""
+
+
+def home(who: Caller) -> str:
+    """Return the path of a member's first page."""
+    return next(each.path for each in GROUPS[""] if each.is_open_to(who))
 
 
 def page(template: str, section: str, **values: Any) -> str:
     """Render a template of templates/console, as a page of this section."""
     who = caller()
     groups = [
-        (name, [each for each in found if who.role.holds(each.needs)])
-        for name, found in GROUPS.items()
+        (name, [each for each in found if each.is_open_to(who)]) for name, found in GROUPS.items()
     ]
+    is_whole = who.event_ids is None
     return render.page(
         template,
         folder="console",
@@ -57,7 +77,11 @@ def page(template: str, section: str, **values: Any) -> str:
         section=section,
         groups=[(name, found) for name, found in groups if found],
         signed_in_as=g.email,
+        may_read=who.role.holds(*_READING),
         may_write=who.role.holds(Role.WRITE),
+        may_create=is_whole and who.role.holds(Role.WRITE),
+        may_refund=who.role.holds(Role.ADMIN, Role.FINANCE),
+        may_move_money=is_whole and who.role.holds(Role.ADMIN, Role.FINANCE),
         may_administer=who.role.holds(Role.ADMIN),
         **values,
     )

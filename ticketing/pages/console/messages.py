@@ -8,7 +8,7 @@ from werkzeug import Response as AnyResponse
 
 from schemas.forms import MessageForm
 from schemas.messages import MessageSchema
-from ticketing.constants import MAX_PAGE, Publication, Role
+from ticketing.constants import MAX_PAGE, Publication
 from ticketing.limits import MESSAGES_PER_EVENT
 from ticketing.notification_types import Audience
 from ticketing.pages import forms, typed_forms
@@ -17,16 +17,20 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.words import AUDIENCES, MESSAGES
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.access import actors
 from ticketing.services.catalog import events, ticket_types
 from ticketing.services.mail import messages
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import ONE_EVENT
 from ticketing.web.idempotency import once
 
 SECTION = "events"
 
-blp = ConsoleBlueprint("messages", __name__, reads=Role.READ, writes=Role.WRITE)
+blp = ConsoleBlueprint(
+    "messages", __name__, reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=ONE_EVENT
+)
 
 
 @blp.get(paths.messages("<event_id>"))

@@ -1,11 +1,12 @@
 """The console's page of money: what came in, what is owed, and what can be moved."""
 
-from ticketing.constants import Flag, IntentStatus, Role
+from ticketing.constants import Flag, IntentStatus
 from ticketing.errors import NotFound
 from ticketing.models.stray_accounts import Account
 from ticketing.pages.console import paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
+from ticketing.roles import Role
 from ticketing.services import chains
 from ticketing.services.money import collectable, figures, moved, owed
 from ticketing.services.wallets import views
@@ -16,7 +17,9 @@ SECTION = "money"
 PATH = "/console/money"
 MOVED_SHOWN = 10
 
-blp = ConsoleBlueprint("money", __name__, reads=Role.READ, writes=Role.ADMIN)
+blp = ConsoleBlueprint(
+    "money", __name__, reads={Role.READ, Role.FINANCE}, writes={Role.ADMIN, Role.FINANCE}
+)
 
 
 @blp.get(PATH)

@@ -18,13 +18,13 @@ from schemas.collections import CollectionsSchema
 from schemas.forms import ChainForm, CollectForm, PayoutFileForm
 from schemas.payouts import PayoutCreateSchema, PayoutListSchema
 from ticketing import clock
-from ticketing.constants import Role
 from ticketing.errors import ChainUnavailable, FieldMessage, Invalid, TicketingError
 from ticketing.pages import forms, render, typed_forms
 from ticketing.pages.console import list_filters, money
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services import chains
 from ticketing.services.money import collecting, figures, owed, payouts
 from ticketing.services.money.payout_lists import PayoutList
@@ -35,7 +35,9 @@ from ticketing.web.problems import headers_of
 MOVE = f"{money.PATH}/move"
 PAY_BACK = f"{money.PATH}/pay-back"
 
-blp = ConsoleBlueprint("money_moving", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+blp = ConsoleBlueprint(
+    "money_moving", __name__, reads={Role.ADMIN, Role.FINANCE}, writes={Role.ADMIN, Role.FINANCE}
+)
 
 
 @blp.get(MOVE)

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ticketing.constants import Obstacle, Publication, Role
+from ticketing.constants import Obstacle, Publication
 from ticketing.models.events import Event
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages.console import paths
+from ticketing.roles import Role
 
 
 class Reason(NamedTuple):

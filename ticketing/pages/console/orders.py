@@ -6,12 +6,13 @@ from flask import redirect
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import EmailForm
-from ticketing.constants import Flag, IntentStatus, Role
+from ticketing.constants import Flag, IntentStatus
 from ticketing.pages import forms
 from ticketing.pages.console import list_filters, paths, timeline, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services import chains, erasure
 from ticketing.services.catalog import titles
 from ticketing.services.notifications import mail_queue, reading
@@ -19,11 +20,18 @@ from ticketing.services.orders import buyer_emails, intents, order_search
 from ticketing.services.payments import refunds
 from ticketing.web.audited import erased, noted
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import filtered
 
 PATH = "/console/orders"
 
-blp = ConsoleBlueprint("orders", __name__, reads=Role.READ, writes=Role.WRITE)
-erasing = ConsoleBlueprint("order_erasure", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+blp = ConsoleBlueprint(
+    "orders",
+    __name__,
+    reads={Role.READ, Role.FINANCE},
+    writes={Role.WRITE},
+    scope=filtered("list_orders"),
+)
+erasing = ConsoleBlueprint("order_erasure", __name__, reads={Role.ADMIN}, writes={Role.ADMIN})
 
 
 @blp.get(PATH)
@@ -36,6 +44,7 @@ def list_orders() -> str:
         tenant_id,
         list_filters.page_request(),
         searched,
+        caller().event_ids,
         event_id=event_id,
         status=status,
         flag=flag,
@@ -49,7 +58,7 @@ def list_orders() -> str:
         orders=found.data,
         searched=searched,
         chosen=chosen,
-        events=titles.latest_events(tenant_id),
+        events=titles.latest_events(tenant_id, caller().event_ids),
         next_page=list_filters.next_page(found, chosen),
         words=words,
     )

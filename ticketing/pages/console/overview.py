@@ -2,28 +2,37 @@
 
 from datetime import UTC
 
+from flask import redirect
+from werkzeug import Response as AnyResponse
+
 from ticketing import clock
-from ticketing.constants import Role
 from ticketing.pages.console import first_steps, list_filters
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.charts import asked_range, sales_chart
-from ticketing.pages.console.layout import page
+from ticketing.pages.console.layout import OVERVIEW, home, page
 from ticketing.pages.console.words import DAYS, MEASURES
+from ticketing.roles import Role
 from ticketing.services.catalog import first_steps as progress
 from ticketing.services.catalog import sales_figures
 from ticketing.services.mail import daily_bound
 from ticketing.services.money import figures
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import EVERY_VIEW
 
 SECTION = "overview"
 
-blp = ConsoleBlueprint("overview", __name__, reads=Role.READ, writes=Role.READ)
+blp = ConsoleBlueprint("overview", __name__, reads={*Role}, writes={*Role}, scope=EVERY_VIEW)
 
 
 @blp.get("/console")
-def show_overview() -> str:
-    """Show the first steps that are left, what needs the organizer, and the figures."""
+def show_overview() -> str | AnyResponse:
+    """Show the first steps that are left, what needs the organizer, and the figures.
+
+    Who may not see all events goes on to another first page.
+    """
     me = caller()
+    if home(me) != OVERVIEW:
+        return redirect(home(me), 303)
     left = progress.left(me.tenant)
     found = sales_figures.overview(me.tenant_id, list_filters.page_request())
     shown = asked_range()

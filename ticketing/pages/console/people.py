@@ -10,7 +10,6 @@ from schemas.members import (
     MemberInviteSchema,
     MemberSchema,
 )
-from ticketing.constants import Role
 from ticketing.models.members import Member
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import list_filters, one_time, words
@@ -18,7 +17,9 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.access import invitations, members
+from ticketing.services.catalog import titles
 from ticketing.web import origin
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
@@ -27,7 +28,7 @@ PATH = "/console/people"
 _MEMBER = f"{PATH}/<member_id>"
 _TEXT = "Send the link only to this person. It sets a password, once, within 48 hours."
 
-blp = ConsoleBlueprint("people", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+blp = ConsoleBlueprint("people", __name__, reads={Role.ADMIN}, writes={Role.ADMIN})
 
 
 @blp.get(PATH)
@@ -63,14 +64,14 @@ def show_member(member_id: str) -> str:
 
 @blp.post(f"{_MEMBER}/role")
 def change_role(member_id: str) -> Response:
-    """Give a member another role, at once."""
+    """Give a member another role, or other events, at once."""
     tenant_id = caller().tenant_id
 
     def change() -> str:
-        role = typed_forms.read(MemberChangeSchema)["role"]
+        fields = typed_forms.read(MemberChangeSchema)
         recorded(
             MemberSchema,
-            partial(members.change_role, tenant_id, member_id, role),
+            partial(members.change, tenant_id, member_id, fields),
             partial(members.get, tenant_id, member_id),
             action="members_change_member",
         )
@@ -134,12 +135,24 @@ def _list(form: Form) -> str:
         people=found.data,
         me=caller().credential_id,
         next_page=list_filters.next_page(found, {}),
+        events=titles.to_choose(caller().tenant_id, ()),
+        chosen=typed_forms.chosen("event_ids"),
         writes_mail=config().smtp is not None,
         words=words,
     )
 
 
 def _page(member_id: str, form: Form) -> str:
-    member = members.get(caller().tenant_id, member_id)
-    me = caller().credential_id
-    return page("person.html", "people", form=form, member=member, me=me, words=words)
+    tenant_id = caller().tenant_id
+    member = members.get(tenant_id, member_id)
+    was_sent = form.refusal is not None
+    return page(
+        "person.html",
+        "people",
+        form=form,
+        member=member,
+        me=caller().credential_id,
+        events=titles.to_choose(tenant_id, member.event_ids or ()),
+        chosen=typed_forms.chosen("event_ids") if was_sent else member.event_ids or (),
+        words=words,
+    )

@@ -6,22 +6,25 @@ from werkzeug import Response
 
 from schemas.events import EventSchema
 from schemas.forms import PublishForm
-from ticketing.constants import Role
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import obstacles, paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.event_pages import render_event
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services import chains
 from ticketing.services.catalog import events, publishing
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import ONE_EVENT
 
 SECTION = "events"
 _PREVIEW = "This is a preview. Only you see it, and nothing can be ordered here."
 
-blp = ConsoleBlueprint("publishing", __name__, reads=Role.WRITE, writes=Role.WRITE)
+blp = ConsoleBlueprint(
+    "publishing", __name__, reads={Role.WRITE}, writes={Role.WRITE}, scope=ONE_EVENT
+)
 
 
 @blp.get(paths.event("<event_id>", "preview"))

@@ -10,7 +10,7 @@ from werkzeug import Response
 
 from schemas.base import BaseSchema
 from schemas.questions import QuestionChangeSchema, QuestionCreateSchema, QuestionSchema
-from ticketing.constants import MAX_QUESTIONS, Ask, QuestionType, Role
+from ticketing.constants import MAX_QUESTIONS, Ask, QuestionType
 from ticketing.errors import Invalid
 from ticketing.models.events import Event
 from ticketing.models.questions import Question
@@ -20,10 +20,12 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.words import ASKS, QUESTION_TYPES
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.catalog import events, ticket_types
 from ticketing.services.orders import answers, questions
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller
+from ticketing.web.event_scope import ONE_EVENT
 from ticketing.web.idempotency import once
 
 SECTION = "events"
@@ -32,8 +34,12 @@ _TEXTS = ("identifier", "question", "help_text", "type", "ask")
 _OPTION, _NEW_OPTIONS = "option.", "new_options"
 _QUESTION = "<question_id>"
 
-blp = ConsoleBlueprint("questions", __name__, reads=Role.READ, writes=Role.WRITE)
-form_blp = ConsoleBlueprint("question_forms", __name__, reads=Role.WRITE, writes=Role.WRITE)
+blp = ConsoleBlueprint(
+    "questions", __name__, reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=ONE_EVENT
+)
+form_blp = ConsoleBlueprint(
+    "question_forms", __name__, reads={Role.WRITE}, writes={Role.WRITE}, scope=ONE_EVENT
+)
 
 
 @blp.get(paths.questions("<event_id>"))

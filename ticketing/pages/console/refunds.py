@@ -14,7 +14,7 @@ from schemas.refunds import (
     RefundWaiveSchema,
 )
 from ticketing import formats
-from ticketing.constants import CURRENCY, RefundStatus, Role
+from ticketing.constants import CURRENCY, RefundStatus
 from ticketing.errors import NotFound
 from ticketing.models.stray_accounts import Account
 from ticketing.pages import forms, typed_forms
@@ -22,12 +22,14 @@ from ticketing.pages.console import list_filters, paths, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services import chains
 from ticketing.services.catalog import titles
 from ticketing.services.orders import accounts, intents
 from ticketing.services.payments import refund_settlement, refunds, refunds_by_hand, waivers
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import filtered
 from ticketing.web.idempotency import once
 
 PATH = paths.REFUNDS
@@ -35,7 +37,13 @@ _REFUND = f"{PATH}/<intent_id>"
 _WAIVE_SMALL = f"{PATH}/waive"
 _SORT_NAMES = {"created_at": "Oldest first", "-amount": "Largest amount first"}
 
-blp = ConsoleBlueprint("refunds", __name__, reads=Role.READ, writes=Role.ADMIN)
+blp = ConsoleBlueprint(
+    "refunds",
+    __name__,
+    reads={Role.READ, Role.FINANCE},
+    writes={Role.ADMIN, Role.FINANCE},
+    scope=filtered("list_refunds"),
+)
 
 
 @blp.get(PATH)
@@ -44,7 +52,10 @@ def list_refunds() -> str:
     status = list_filters.choice("status", RefundStatus) or RefundStatus.DUE
     least = list_filters.amount("min")
     sort = list_filters.one_of("sort", SORTS, "created_at")
-    found = refunds.list_page(caller().tenant_id, list_filters.page_request(), status, least, sort)
+    asked = list_filters.page_request()
+    found = refunds.list_page(
+        caller().tenant_id, asked, status, least, sort, event_ids=caller().event_ids
+    )
     titles.add_to([each.intent for each in found.data])
     typed = None if least is None else formats.number(least)
     chosen = {"status": status, "min": typed, "sort": sort}

@@ -6,12 +6,12 @@ from werkzeug import Response
 
 from schemas.tenants import TenantChangeSchema, TenantSchema
 from ticketing import locales
-from ticketing.constants import Role
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.words import SALE_MAILS
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.access import tenants
 from ticketing.services.money import figures
 from ticketing.web.audited import recorded
@@ -19,7 +19,7 @@ from ticketing.web.context import caller, config
 
 PATH = "/console/settings"
 
-blp = ConsoleBlueprint("settings", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+blp = ConsoleBlueprint("settings", __name__, reads={Role.ADMIN}, writes={Role.ADMIN})
 
 
 @blp.get(PATH)

@@ -8,7 +8,6 @@ from werkzeug import Response as AnyResponse
 from schemas.forms import InvitationForm
 from schemas.tokens import LoginSchema
 from ticketing import credentials
-from ticketing.constants import Role
 from ticketing.errors import NotFound, TicketingError
 from ticketing.limits import CallClass
 from ticketing.models.members import Member
@@ -18,15 +17,17 @@ from ticketing.pages.console import session_cookie
 from ticketing.pages.console.blueprint import SIGN_IN, ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
+from ticketing.roles import Role
 from ticketing.services.access import invitations, members, sessions, tenants
 from ticketing.web import origin, sign_in
 from ticketing.web.context import address, caller, config
+from ticketing.web.event_scope import EVERY_VIEW
 
 CONSOLE = "/console"
 _PATH = re.compile(r"/(?![/\\])[!-~]{0,2000}", re.ASCII)
 
 blp = PageBlueprint("sign_in", __name__, guard=Visitor(posts_as=CallClass.TOKEN), is_secret=True)
-signed_in = ConsoleBlueprint("session", __name__, reads=Role.READ, writes=Role.READ)
+signed_in = ConsoleBlueprint("session", __name__, reads={*Role}, writes={*Role}, scope=EVERY_VIEW)
 
 
 @blp.get(SIGN_IN)

@@ -10,7 +10,7 @@ from schemas.events import StatusSchema
 from schemas.forms import TicketTypeChangeForm, TicketTypeForm
 from schemas.ticket_types import TicketTypePlaceSchema, TicketTypeSchema
 from ticketing import formats
-from ticketing.constants import DEFAULT_MAX_PER_ORDER, Publication, Role
+from ticketing.constants import DEFAULT_MAX_PER_ORDER, Publication
 from ticketing.models.events import Event
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages import forms, typed_forms
@@ -20,10 +20,12 @@ from ticketing.pages.console.layout import page
 from ticketing.pages.console.local_times import without_same_times
 from ticketing.pages.console.words import PUBLICATIONS
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services import chains
 from ticketing.services.catalog import events, ticket_types
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
+from ticketing.web.event_scope import ONE_EVENT
 from ticketing.web.idempotency import once
 
 SECTION = "events"
@@ -42,8 +44,12 @@ _OF_NEW = {
     "admission": typed_forms.CHECKED,
 }
 
-blp = ConsoleBlueprint("ticket_types", __name__, reads=Role.READ, writes=Role.WRITE)
-form_blp = ConsoleBlueprint("ticket_type_forms", __name__, reads=Role.WRITE, writes=Role.WRITE)
+blp = ConsoleBlueprint(
+    "ticket_types", __name__, reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=ONE_EVENT
+)
+form_blp = ConsoleBlueprint(
+    "ticket_type_forms", __name__, reads={Role.WRITE}, writes={Role.WRITE}, scope=ONE_EVENT
+)
 
 
 @blp.get(paths.ticket_type("<event_id>", "<ticket_id>"))

@@ -17,7 +17,7 @@ from schemas.vouchers import (
     VoucherCreateSchema,
 )
 from ticketing import formats
-from ticketing.constants import MAX_VOUCHERS_AT_ONCE, PriceMode, Role, VoucherStatus
+from ticketing.constants import MAX_VOUCHERS_AT_ONCE, PriceMode, VoucherStatus
 from ticketing.models.events import Event
 from ticketing.models.vouchers import Voucher
 from ticketing.pages import forms, typed_forms
@@ -26,18 +26,24 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.local_times import without_same_times
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.catalog import events, ticket_types, vouchers
 from ticketing.services.exports import files
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller
 from ticketing.web.download import download
+from ticketing.web.event_scope import ONE_EVENT
 from ticketing.web.idempotency import once
 
 SECTION = "events"
 _NEW = Form(values={"max_usages": "1", "min_usages": "1"})
 
-blp = ConsoleBlueprint("vouchers", __name__, reads=Role.READ, writes=Role.WRITE)
-form_blp = ConsoleBlueprint("voucher_forms", __name__, reads=Role.WRITE, writes=Role.WRITE)
+blp = ConsoleBlueprint(
+    "vouchers", __name__, reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=ONE_EVENT
+)
+form_blp = ConsoleBlueprint(
+    "voucher_forms", __name__, reads={Role.WRITE}, writes={Role.WRITE}, scope=ONE_EVENT
+)
 
 
 @blp.get(paths.vouchers("<event_id>"))

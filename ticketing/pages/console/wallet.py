@@ -12,13 +12,14 @@ from werkzeug import Response as AnyResponse
 from schemas.forms import PasswordForm, WalletForm
 from schemas.wallets import WalletSchema
 from ticketing import formats
-from ticketing.constants import Role, WalletWarning
+from ticketing.constants import WalletWarning
 from ticketing.errors import NotFound, TicketingError
 from ticketing.pages import forms, render, typed_forms
 from ticketing.pages.console import first_steps, paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services import chains
 from ticketing.services.access import actors, members
 from ticketing.services.catalog import first_steps as progress
@@ -49,7 +50,7 @@ _FILE_WARNINGS = frozenset(
     {WalletWarning.RECOVERY_FILE_NOT_SAVED, WalletWarning.RECOVERY_FILE_OUTDATED}
 )
 
-blp = ConsoleBlueprint("wallet", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+blp = ConsoleBlueprint("wallet", __name__, reads={Role.ADMIN}, writes={Role.ADMIN})
 
 
 @blp.get(paths.WALLET)

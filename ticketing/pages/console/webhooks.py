@@ -17,7 +17,7 @@ from schemas.webhooks import (
     WebhookRotateSchema,
     WebhookSchema,
 )
-from ticketing.constants import DEFAULT_OVERLAP, Role
+from ticketing.constants import DEFAULT_OVERLAP
 from ticketing.models.notifications import WebhookEndpoint
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import list_filters, one_time, words
@@ -25,6 +25,7 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
 from ticketing.pages.forms import Form
+from ticketing.roles import Role
 from ticketing.services.notifications import webhooks
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
@@ -34,7 +35,7 @@ PATH = "/console/webhooks"
 _WEBHOOK = f"{PATH}/<webhook_id>"
 _TEXT = "The receiver checks with it that a request comes from here (Standard Webhooks)."
 
-blp = ConsoleBlueprint("webhooks", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+blp = ConsoleBlueprint("webhooks", __name__, reads={Role.ADMIN}, writes={Role.ADMIN})
 
 
 @blp.get(PATH)

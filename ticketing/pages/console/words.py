@@ -16,7 +16,6 @@ from ticketing.constants import (
     Publication,
     QuestionType,
     RefundStatus,
-    Role,
     ScanOutcome,
     Visibility,
     VoucherStatus,
@@ -31,6 +30,7 @@ from ticketing.notification_types import (
     SaleMails,
     WebhookStatus,
 )
+from ticketing.roles import Role
 
 
 class Word(NamedTuple):
@@ -45,6 +45,8 @@ ROLES = {
     Role.PAYWALL: "Checkout software",
     Role.WRITE: "Editor",
     Role.ADMIN: "Administrator",
+    Role.FINANCE: "Finance",
+    Role.DOOR: "Door",
 }
 
 _BROWSERS = (("Edg", "Edge"), ("Firefox", "Firefox"), ("Chrome", "Chrome"), ("Safari", "Safari"))
@@ -307,7 +309,13 @@ KEY_ROLES = {
 }
 """What an API key may do."""
 
-MEMBER_ROLES = {role: may for role, may in KEY_ROLES.items() if role is not Role.PAYWALL}
+MEMBER_ROLES = {
+    Role.DOOR: "Only open the scanner at the door",
+    Role.READ: KEY_ROLES[Role.READ],
+    Role.FINANCE: "Read everything, move money and pay refunds",
+    Role.WRITE: KEY_ROLES[Role.WRITE],
+    Role.ADMIN: KEY_ROLES[Role.ADMIN],
+}
 """What people may do. The role PAYWALL is for software."""
 
 _HOUR = 3600

@@ -9,12 +9,12 @@ from peewee import ModelSelect
 
 from ticketing import ids
 from ticketing.config import Config
-from ticketing.constants import Role
 from ticketing.errors import Unauthenticated
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.members import Member
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
+from ticketing.roles import Role
 from ticketing.services.access import api_key_auth, tokens
 
 
@@ -29,16 +29,21 @@ def _active_member(member_id: Any) -> ModelSelect[Member]:
 
 @dataclass(frozen=True)
 class Caller:
-    """An authenticated caller: an API key or a member, with its tenant and role."""
+    """An authenticated caller: an API key or a member, with its tenant and role.
+
+    `event_ids`: the events of a member who is limited to some. None: all events.
+    """
 
     credential_id: str
     tenant: Tenant
     role: Role
+    event_ids: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, credential: ApiKey | Member) -> Caller:
         """Return the caller with this key, or this member. Their tenant was read with them."""
-        return cls(credential.id, credential.tenant, Role(credential.role))
+        events = credential.event_ids if isinstance(credential, Member) else None
+        return cls(credential.id, credential.tenant, Role(credential.role), events)
 
     @property
     def tenant_id(self) -> str:

@@ -6,18 +6,20 @@ invitations of a member, only the newest works. Its secret is derived from its i
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from peewee import IntegrityError
 
 from ticketing import clock, credentials, ids
 from ticketing.config import Config
-from ticketing.constants import INVITATION_LIVES, Role
+from ticketing.constants import INVITATION_LIVES
 from ticketing.credentials import Keyring
 from ticketing.db import pruning
 from ticketing.errors import FieldMessage, Invalid, InvitationEnded, MemberExists, NotFound
 from ticketing.models.members import Invitation, Member
 from ticketing.models.tenants import Tenant
+from ticketing.roles import Role
 from ticketing.services.access import members, passwords, sessions
 from ticketing.services.notifications import facts, feed
 
@@ -27,15 +29,23 @@ _KEPT = timedelta(days=30)
 """For how long a link says that its invitation has ended. Both answers are the same after that."""
 
 
-def create(tenant_id: str, email: str | None, role: Role, keyring: Keyring) -> Member:
+def create(
+    tenant_id: str,
+    email: str | None,
+    role: Role,
+    keyring: Keyring,
+    event_ids: Collection[str] | None = None,
+) -> Member:
     """Create a member with an `invitation`. Without an email, accepting it states one.
 
-    Invalid for the email; MemberExists.
+    `event_ids`: the member is limited to these events. Invalid for the email or the events;
+    MemberExists.
     """
     if email is not None and (errors := members.faults_of_email(email)):
         raise Invalid(errors)
+    members.check_events(tenant_id, role, event_ids)
     with members.changing(tenant_id):
-        member = members.insert(tenant_id, email, role, created_at=clock.now())
+        member = members.insert(tenant_id, email, role, event_ids=event_ids, created_at=clock.now())
         return _invited(member, keyring)
 
 

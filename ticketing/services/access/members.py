@@ -5,18 +5,22 @@ disable each other, one stays.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from typing import Any
 
 from peewee import IntegrityError
 
 from ticketing import clock, ids
-from ticketing.constants import MemberStatus, Role
+from ticketing.constants import MemberStatus
 from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.errors import FieldMessage, Invalid, LastAdmin, MemberExists, NotFound
+from ticketing.models.door import DoorDevice
+from ticketing.models.events import Event
 from ticketing.models.members import Invitation, Member
 from ticketing.models.tenants import Tenant
+from ticketing.roles import SCANNING, Role
 from ticketing.services.access import passwords, sessions
 from ticketing.services.pagination import Page, PageRequest, paginate
 
@@ -42,7 +46,7 @@ def add(tenant_id: str, email: str, role: Role, password: str) -> Member:
 
 
 def insert(tenant_id: str, email: str | None, role: Role, **columns: object) -> Member:
-    """Insert the row of a new member, whose email was checked. MemberExists."""
+    """Insert the row of a new member, whose email and events were checked. MemberExists."""
     try:
         return Member.create(
             id=ids.new(ids.MEMBER),
@@ -60,6 +64,19 @@ def faults_of_email(email: str) -> dict[str, list[str]]:
     if _EMAIL.fullmatch(email) and len(email) <= MAX_EMAIL:
         return {}
     return {"email": [FieldMessage("email", "Must be an email address.")]}
+
+
+def check_events(tenant_id: str, role: Role, event_ids: Collection[str] | None) -> None:
+    """Check to which events a member with this role shall be limited. None: to none. Invalid."""
+    if event_ids is None:
+        return
+    message = None
+    if role == Role.ADMIN:
+        message = FieldMessage("admin_events", "An administrator cannot be limited to events.")
+    elif _known_events(tenant_id, event_ids) != set(event_ids):
+        message = FieldMessage("unknown_event", "One of these events does not exist.")
+    if message is not None:
+        raise Invalid({"event_ids": [message]})
 
 
 def list_all(tenant_id: str) -> Sequence[Member]:
@@ -128,17 +145,28 @@ def sign_in(tenant_id: str | None, email: str, password: str) -> Member | None:
     return member if matches else None
 
 
-def change_role(tenant_id: str, member_id: str, role: Role) -> Member:
-    """Give a member another role, at once. NotFound; LastAdmin."""
+def change(tenant_id: str, member_id: str, fields: Mapping[str, Any]) -> Member:
+    """Give a member another `role`, and limit it to other `event_ids`, at once. None: to none.
+
+    Without `event_ids` they stay, but an administrator works on all. The scanners that the member
+    opened end where the member may no longer scan. NotFound; Invalid for the events; LastAdmin.
+    """
+    role = fields["role"]
     with changing(tenant_id):
         member = get(tenant_id, member_id)
+        kept = None if role == Role.ADMIN else member.event_ids
+        event_ids = fields.get("event_ids", kept)
+        check_events(tenant_id, role, event_ids)
         if role != Role.ADMIN:
             _refuse_last_admin(member)
+        columns: dict[str, Any] = {"event_ids": event_ids}
         if role != member.role:
-            admin_since = clock.now() if role == Role.ADMIN else None
-            Member.update(role=role, admin_since=admin_since).where(
-                Member.id == member_id
-            ).execute()
+            columns |= {"role": role, "admin_since": clock.now() if role == Role.ADMIN else None}
+        Member.update(columns).where(Member.id == member_id).execute()
+        if not role.holds(*SCANNING):
+            _end_scanners(member_id)
+        elif event_ids is not None:
+            _end_scanners(member_id, except_of=event_ids)
         return get(tenant_id, member_id)
 
 
@@ -165,7 +193,9 @@ def is_longer_admin(member: Member, than: timedelta) -> bool:
 
 
 def disable(tenant_id: str, member_id: str, *, even_last_admin: bool = False) -> Member:
-    """End a member's access, sessions, JWTs and invitation at once. A repeat changes nothing.
+    """End a member's access, sessions, scanners, JWTs and invitation at once.
+
+    A repeat changes nothing.
 
     NotFound; LastAdmin, unless `even_last_admin`.
     """
@@ -178,6 +208,7 @@ def disable(tenant_id: str, member_id: str, *, even_last_admin: bool = False) ->
         Member.update(disabled_at=now).where(is_enabled).execute()
         end_invitations(member_id)
         sessions.end_all(member_id)
+        _end_scanners(member_id)
         return get(tenant_id, member_id)
 
 
@@ -193,6 +224,19 @@ def changing(tenant_id: str) -> Iterator[None]:
     with write_transaction():
         one_at_a_time(f"members of {tenant_id}")
         yield
+
+
+def _known_events(tenant_id: str, event_ids: Collection[str]) -> set[str]:
+    found = Event.select(Event.id).where(Event.tenant == tenant_id, Event.id.in_(list(event_ids)))
+    return {each.id for each in found}
+
+
+def _end_scanners(member_id: str, *, except_of: Collection[str] = ()) -> None:
+    """Revoke the door devices that a member has paired, except those of some events."""
+    theirs = (DoorDevice.member_id == member_id) & DoorDevice.revoked_at.is_null()
+    DoorDevice.update(revoked_at=clock.now(), pairing_digest=None).where(
+        theirs, DoorDevice.event.not_in(list(except_of))
+    ).execute()
 
 
 def _refuse_last_admin(member: Member) -> None:

@@ -10,11 +10,11 @@ import jwt
 
 from ticketing import clock, ids
 from ticketing.config import Config
-from ticketing.constants import Role
 from ticketing.credentials import Keyring
 from ticketing.errors import InvalidCredentials, Unauthenticated
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.members import Member
+from ticketing.roles import Role
 from ticketing.services.access import api_key_auth
 
 ALGORITHM = "HS256"

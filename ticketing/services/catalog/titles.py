@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ticketing.models.admissions import Admission
 from ticketing.models.base import holds_text
@@ -16,15 +16,35 @@ MOST = 100
 _OF_EVENT = (Event.id, Event.tenant, Event.title, Event.timezone, Event.start_at, Event.status)
 
 
-def latest_events(tenant_id: str) -> Sequence[Event]:
-    """Return a tenant's latest events, the newest first, with few of their fields."""
+def latest_events(tenant_id: str, event_ids: Collection[str] | None) -> Sequence[Event]:
+    """Return a tenant's latest events, the newest first, with few of their fields.
+
+    `event_ids`: only these.
+    """
     of_tenant = Event.select(*_OF_EVENT).where(Event.tenant == tenant_id)
+    if event_ids is not None:
+        of_tenant = of_tenant.where(Event.id.in_(list(event_ids)))
     return list(of_tenant.order_by(Event.id.desc()).limit(MOST))
 
 
-def named(tenant_id: str, text: str, most: int) -> Sequence[Event]:
-    """Return the latest events with this text in the title, ASCII letters in any case."""
+def to_choose(tenant_id: str, chosen: Collection[str]) -> Sequence[Event]:
+    """Return a tenant's latest events and those that are chosen already, the newest first."""
+    latest = latest_events(tenant_id, None)
+    shown = {each.id for each in latest}
+    older = latest_events(tenant_id, [each for each in chosen if each not in shown])
+    return [*latest, *older]
+
+
+def named(
+    tenant_id: str, text: str, most: int, event_ids: Collection[str] | None
+) -> Sequence[Event]:
+    """Return the latest events with this text in the title, ASCII letters in any case.
+
+    `event_ids`: only of these.
+    """
     found = Event.select(*_OF_EVENT).where(Event.tenant == tenant_id, holds_text(Event.title, text))
+    if event_ids is not None:
+        found = found.where(Event.id.in_(list(event_ids)))
     return list(found.order_by(Event.id.desc()).limit(most))
 
 

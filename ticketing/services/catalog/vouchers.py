@@ -6,7 +6,7 @@ What a voucher does in an order is in services/orders/vouchers.py.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -112,9 +112,14 @@ def list_page(
     )
 
 
-def with_code(tenant_id: str, code: str) -> Sequence[Voucher]:
-    """Return the vouchers of a tenant's events that have this code, in any case of its letters."""
+def with_code(tenant_id: str, code: str, event_ids: Collection[str] | None) -> Sequence[Voucher]:
+    """Return the vouchers of a tenant's events that have this code, in any case of its letters.
+
+    `event_ids`: only of these events.
+    """
     found = Voucher.select(Voucher, Event).join(Event)
+    if event_ids is not None:
+        found = found.where(Event.id.in_(list(event_ids)))
     return list(found.where(Event.tenant == tenant_id, Voucher.code == code.upper()))
 
 

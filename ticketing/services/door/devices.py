@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,6 +18,7 @@ from ticketing.constants import (
     PAIRING_CODE_LIVES,
     SCANS_BEYOND_ADMISSIONS,
     SEEN_EVERY,
+    Publication,
 )
 from ticketing.credentials import Keyring
 from ticketing.db.connection import write_transaction
@@ -24,6 +26,7 @@ from ticketing.errors import (
     FieldMessage,
     Invalid,
     InvalidCredentials,
+    LimitedToEvents,
     NotFound,
     TooManyRequests,
     TooManyScans,
@@ -34,11 +37,14 @@ from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
+from ticketing.roles import SCANNING, Role
+from ticketing.services.access import members
 from ticketing.services.access.callers import Caller
 from ticketing.services.door import undoing
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 PAIRING_PATH = "/door/#"
+MOST_TO_SCAN = 50
 _MINUTE = 60
 
 # Not the description, which can be long: each scan reads these.
@@ -140,11 +146,12 @@ def create(
     show_names: bool,
     expires_at: datetime | None,
     config: Config,
+    member_id: str | None = None,
 ) -> DoorDevice:
     """Create a device with its `pairing_code` and `pairing_url`. Only digests are stored.
 
-    `expires_at` None: a day after the event's end, or after now if the event is over. NotFound;
-    Invalid if `expires_at` has passed.
+    `expires_at` None: a day after the event's end, or after now if the event is over. `member_id`:
+    it ends when this member may no longer scan. NotFound; Invalid if `expires_at` has passed.
     """
     event, now = _find_event(tenant_id, event_id), clock.now()
     if expires_at is None:
@@ -157,6 +164,7 @@ def create(
         id=ids.new(ids.DOOR_DEVICE),
         tenant=tenant_id,
         event=event_id,
+        member_id=member_id,
         name=name,
         gate=gate,
         show_names=show_names,
@@ -168,6 +176,44 @@ def create(
     device.pairing_code = code
     device.pairing_url = config.public_url and config.public_url + PAIRING_PATH + code
     return device
+
+
+def create_own(caller: Caller, event_id: str, name: str, config: Config) -> DoorDevice:
+    """Create a device for the member who calls, with the search by name. See `create`.
+
+    Unauthenticated or LimitedToEvents if the member may no longer scan there.
+    """
+    with members.changing(caller.tenant_id):
+        # Whoever changes the member waits for this, and then ends the device.
+        member = members.get(caller.tenant_id, caller.credential_id)
+        if member.disabled_at is not None or not Role(member.role).holds(*SCANNING):
+            raise Unauthenticated
+        if member.event_ids is not None and event_id not in member.event_ids:
+            raise LimitedToEvents
+        return create(
+            caller.tenant_id,
+            event_id,
+            name=name,
+            gate=None,
+            show_names=True,
+            expires_at=None,
+            config=config,
+            member_id=member.id,
+        )
+
+
+def to_scan(caller: Caller) -> Sequence[Event]:
+    """Return the published events at which a caller may scan, and that are not long over."""
+    began_after = clock.now() - DEVICE_AFTER_END
+    end = fn.COALESCE(Event.end_at, Event.start_at)
+    found = Event.select(*EVENT_COLUMNS).where(
+        Event.tenant == caller.tenant_id,
+        Event.status == Publication.PUBLISHED,
+        end > began_after,
+    )
+    if caller.event_ids is not None:
+        found = found.where(Event.id.in_(list(caller.event_ids)))
+    return list(found.order_by(Event.start_at, Event.id).limit(MOST_TO_SCAN))
 
 
 def list_page(tenant_id: str, event_id: str, page: PageRequest) -> Page[DoorDevice]:

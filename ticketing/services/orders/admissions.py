@@ -82,6 +82,14 @@ def get(tenant_id: str, admission_id: str) -> Admission:
     return admission
 
 
+def event_of(tenant_id: str, admission_id: str) -> str | None:
+    """Return the id of the event of a tenant's admission. None if there is no such admission."""
+    if not ids.is_id(ids.ADMISSION, admission_id):
+        return None  # Postgres refuses some texts in a parameter
+    admission = _of_tenant.first(tenant_id=tenant_id, admission_id=admission_id)
+    return None if admission is None else str(admission.event_id)
+
+
 def end_transfers(of: Expression) -> None:
     """End the open offers of the admissions that meet a condition. Lock the admissions first."""
     offered = Transfer.admission.in_(Admission.select(Admission.id).where(of))
@@ -128,17 +136,21 @@ def list_page(
     status: AdmissionStatus | None,
     redeemed: bool | None,
     q: str | None,
+    event_ids: Collection[str] | None = None,
     newest_first: bool = False,
 ) -> Page[Admission]:
     """Return a page of a tenant's admissions, the oldest first unless `newest_first`.
 
-    `q`: text in the holder's name or email address, ASCII letters in any case.
+    `q`: text in the holder's name or email address, ASCII letters in any case. `event_ids`: only
+    those of these events.
     """
     query = Admission.select()
     if event_id is None:
         query = query.where(Admission.tenant == tenant_id)
     else:
         query = query.where(Admission.event == only_event(tenant_id, event_id))
+    if event_ids is not None:
+        query = query.where(Admission.event.in_(list(event_ids)))
     if status is not None:
         # Most admissions are valid. Partial indexes exist for the few others.
         query = query.where(Admission.status == literal(status))
@@ -155,11 +167,18 @@ def list_page(
     return admission_page
 
 
-def some(tenant_id: str, admission_ids: Collection[str]) -> list[Admission]:
-    """Return those of a tenant's admissions that have one of these ids, the newest first."""
+def some(
+    tenant_id: str, admission_ids: Collection[str], event_ids: Collection[str] | None
+) -> list[Admission]:
+    """Return those of a tenant's admissions that have one of these ids, the newest first.
+
+    `event_ids`: only those of these events.
+    """
     found = Admission.select().where(
         Admission.tenant == tenant_id, Admission.id.in_(list(admission_ids))
     )
+    if event_ids is not None:
+        found = found.where(Admission.event.in_(list(event_ids)))
     return list(found.order_by(Admission.id.desc()))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from peewee import ModelSelect
 
+from ticketing import ids
 from ticketing.chain import eip681, registry, units
 from ticketing.chain.registry import REGISTRY
 from ticketing.constants import MAX_PAYMENTS_SHOWN, Flag, IntentStatus
@@ -71,9 +72,13 @@ def list_page(
     status: IntentStatus | None,
     event_id: str | None,
     flag: Flag | None,
+    event_ids: Collection[str] | None = None,
     newest_first: bool = False,
 ) -> Page[PaymentIntent]:
-    """Return a page of a tenant's intents, the oldest first unless `newest_first`."""
+    """Return a page of a tenant's intents, the oldest first unless `newest_first`.
+
+    `event_ids`: only those of these events.
+    """
     if event_id is not None:
         # An event's intents belong to its tenant. With the tenant in the condition too, the
         # database might search all intents of the tenant.
@@ -82,6 +87,8 @@ def list_page(
         query = few_of_tenant(tenant_id)
     else:
         query = PaymentIntent.select().where(PaymentIntent.tenant == tenant_id)
+    if event_ids is not None:
+        query = query.where(PaymentIntent.event.in_(list(event_ids)))
     if status is not None:
         query = query.where(PaymentIntent.status == status)
     if flag is not None:
@@ -107,6 +114,14 @@ def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
     if intent is None:
         raise NotFound("This intent does not exist.")
     return _named(intent)
+
+
+def event_of(tenant_id: str, intent_id: str) -> str | None:
+    """Return the id of the event of a tenant's intent. None if there is no such intent."""
+    if not ids.is_id(ids.INTENT, intent_id):
+        return None  # Postgres refuses some texts in a parameter
+    intent = _of_tenant.first(tenant=tenant_id, intent_id=intent_id)
+    return None if intent is None else str(intent.event_id)
 
 
 def find(intent_id: str) -> PaymentIntent:

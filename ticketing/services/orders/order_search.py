@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from peewee import Expression, fn
@@ -25,21 +25,28 @@ _TRANSACTION = re.compile(r"0x[0-9a-fA-F]{64}")
 
 
 def list_page(
-    tenant_id: str, page: PageRequest, q: str | None, **filters: Any
+    tenant_id: str,
+    page: PageRequest,
+    q: str | None,
+    event_ids: Collection[str] | None,
+    **filters: Any,
 ) -> Page[PaymentIntent]:
     """Return a page of a tenant's intents, or with `q` those that it identifies, on one page.
 
     `q` is an order's id, a ticket's id, a payment address, the transaction of a payment, or the
     buyer's complete email address in any case. Then the filters of `intents.list_page` do not
-    apply; the newest come first, and of an email address the latest MOST.
+    apply; the newest come first, and of an email address the latest MOST. `event_ids`: only orders
+    of these events, in both cases.
     """
     if q is None:
-        return intents.list_page(tenant_id, page, **filters)
-    return Page(_find(tenant_id, q), None)
+        return intents.list_page(tenant_id, page, event_ids=event_ids, **filters)
+    return Page(_find(tenant_id, q, event_ids), None)
 
 
-def _find(tenant_id: str, text: str) -> Sequence[PaymentIntent]:
+def _find(tenant_id: str, text: str, event_ids: Collection[str] | None) -> Sequence[PaymentIntent]:
     of_tenant = PaymentIntent.select().where(PaymentIntent.tenant == tenant_id)
+    if event_ids is not None:
+        of_tenant = of_tenant.where(PaymentIntent.event.in_(list(event_ids)))
     named = _named(text)
     if named is None:
         email = fn.LOWER(PaymentIntent.buyer_email) == fn.LOWER(text)

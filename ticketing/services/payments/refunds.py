@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -120,19 +120,23 @@ def list_page(
     status: RefundStatus,
     min_amount: int | None = None,
     sort: str = "created_at",
+    event_ids: Collection[str] | None = None,
 ) -> Page[RefundOwed]:
     """Return a page of a tenant's refunds with a status, in the order of their intents.
 
     Each account of an order is a row of its own, and a stray account comes after its order's home.
     `min_amount` leaves out those of which less, in micro-units, is due, was waived or was paid
     back: what `status` says. With the `sort` "-amount", the largest of these amounts comes first.
-    Strangers can make many refunds of a tiny amount.
+    Strangers can make many refunds of a tiny amount. `event_ids`: only of orders of these events.
     """
     scope = f"refunds {tenant_id} {status}"
     largest_first = sort == "-amount"
     if min_amount is not None:
         scope += f" {min_amount}"
-    parts = [_part(kind, tenant_id, status, min_amount, largest_first) for kind in accounts.KINDS]
+    parts = [
+        _part(kind, tenant_id, status, min_amount, largest_first, event_ids)
+        for kind in accounts.KINDS
+    ]
     negated = listed(accounts.HOMES, status).negated
 
     def key(account: Account) -> tuple[Any, ...]:
@@ -149,9 +153,12 @@ def _part(
     status: RefundStatus,
     min_amount: int | None,
     largest_first: bool,
+    event_ids: Collection[str] | None,
 ) -> Part:
     of_status, id_ = listed(kind, status), kind.model.id
     query = kind.few_of_tenant(tenant_id).where(of_status.condition)
+    if event_ids is not None:
+        query = query.where(PaymentIntent.event.in_(list(event_ids)))
     if min_amount is not None:
         # In the order of amounts, the index on the negated ones is searched up to this one.
         of_index = of_status.negated.expression <= -min_amount
