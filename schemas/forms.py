@@ -188,6 +188,41 @@ class PasswordChangeForm(NewPasswordForm):
     new_password = Text(required=True, validate=Length(1, 128))
 
 
+class FirstStepForm(BaseSchema):
+    """What says that the password was proved just now."""
+
+    first_step = Text(required=True, validate=Length(1, 200))
+
+
+class SecondFactorForm(FirstStepForm):
+    """A code of a second factor, after the password."""
+
+    code = Text(required=True, validate=Length(1, 40))
+
+
+class AppCodeForm(BaseSchema):
+    """The first code of an app that was just set up."""
+
+    code = Text(required=True, validate=Length(1, 40))
+
+
+class PasskeyForm(BaseSchema):
+    """What a browser answers for a passkey, in JSON."""
+
+    credential = Text(required=True, validate=Length(1, 8_000))
+
+
+class SecondPasskeyForm(FirstStepForm, PasskeyForm):
+    """A passkey, after the password."""
+
+
+class NewPasskeyForm(PasskeyForm):
+    """A passkey that a browser has made, its name, and the password once more."""
+
+    password = Text(required=True, validate=Length(1, 128))
+    name = Text(required=True, validate=[Length(1, 60), NOT_BLANK])
+
+
 class GuestsForm(BaseSchema):
     """Guests, one a line, with the ticket that each of them gets. `check`: only show them."""
 

@@ -6,6 +6,7 @@ from marshmallow import fields
 
 from schemas.base import BaseSchema, Instant, Items, Text, an_email, an_id, documented, one_of
 from schemas.checks import Length
+from schemas.tokens import a_code
 from ticketing.constants import MAX_MEMBER_EVENTS, MemberStatus
 from ticketing.roles import Role
 
@@ -58,6 +59,9 @@ class MemberSchema(BaseSchema):
         metadata=documented(None, "The events to which the member is limited. Null: none."),
     )
     status = one_of(MemberStatus, required=True)
+    has_second_factor = fields.Boolean(
+        required=True, metadata=documented(False, "Whether the password alone is not enough.")
+    )
     created_at = Instant(required=True)
     disabled_at = Instant(required=True, allow_none=True)
 
@@ -94,3 +98,4 @@ class InvitationAcceptSchema(BaseSchema):
         "ada@example.org",
         description="Required for a member without an email address. For others, null or theirs.",
     )
+    code = a_code()

@@ -63,6 +63,13 @@ FIELDS: Fields = {
             " none.",
         ),
     ),
+    "second_factor_required": Bool(
+        metadata=documented(
+            False,
+            "Administrators need a second factor: an app that shows codes, or a passkey. Whoever"
+            " has none must set one up in the console first.",
+        ),
+    ),
     "early_confirmation": Bool(
         metadata=documented(
             True,
@@ -90,7 +97,7 @@ FIELDS: Fields = {
 }
 """The fields that organizers set.
 
-The name, `locale`, `early_confirmation` and the numbers are never null.
+The name, `locale`, `early_confirmation`, `second_factor_required` and the numbers are never null.
 """
 
 

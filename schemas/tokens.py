@@ -19,6 +19,19 @@ class KeyExchangeSchema(BaseSchema):
     )
 
 
+def a_code() -> Text:
+    """Return the field for the code of a second factor."""
+    return Text(
+        load_default=None,
+        load_only=True,
+        validate=Length(1, 40),
+        metadata=documented(
+            "492039",
+            "Of an app, or a recovery code. Required for who has a second factor.",
+        ),
+    )
+
+
 class LoginSchema(BaseSchema):
     """The request of a member to sign in."""
 
@@ -30,6 +43,7 @@ class LoginSchema(BaseSchema):
         validate=Length(1, 128),
         metadata=documented("correct horse battery staple"),
     )
+    code = a_code()
 
 
 class TokenSchema(BaseSchema):

@@ -50,13 +50,15 @@ ALLOWED = {
     "roles": set(),
     "notification_types": set(),
     "credentials": {"ids"},
+    "encryption": {"credentials"},
     "db": {"constants"},
     "chain": {"backoff", "constants", "nesting"},
     "nesting": set(),
     "config": {"chain", "constants", "credentials", "limits"},
     "models": LEAVES | {"credentials", "db"},
-    "services": LEAVES | {"chain", "config", "credentials", "db", "links", "models", "nesting"},
-    "worker": LEAVES | {"chain", "config", "db", "models", "services"},
+    "services": LEAVES
+    | {"chain", "config", "credentials", "db", "encryption", "links", "models", "nesting"},
+    "worker": LEAVES | {"chain", "config", "db", "encryption", "models", "services"},
     "web": LEAVES
     | {
         "config",

@@ -11,6 +11,7 @@ limits.py: the classes of requests; the limits that operators set, and which cla
 notification_types.py: the types of notifications, the kinds of mails, how deliveries end
 credentials.py: makes and parses keys, client secrets, codes and tokens, and compares their digests
     in constant time; it does not look them up
+encryption.py: secrets that are read again, as the database stores them
 links.py: the paths of pages with secrets: /o/, /t/, /x/ act for their owner, /_p/ pays only
 clock.py: the only file that reads the time; how the API writes it
 formats.py: how people read times, amounts and addresses, in pages and mails

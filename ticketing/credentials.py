@@ -27,10 +27,14 @@ _INVITATION_PREFIX, _INVITATION_DIGITS = "in_", 40
 _INVITATION_SHAPE = re.compile(
     rf"{_INVITATION_PREFIX}([{ids.ALPHABET}]{{26}})_[0-9a-f]{{{_INVITATION_DIGITS}}}"
 )
-_RESET_PREFIX, _RESET_DIGITS = "pr_", 40
-_RESET_SHAPE = re.compile(
-    rf"{_RESET_PREFIX}([{ids.ALPHABET}]{{26}})_([0-9]{{10}})_[0-9a-f]{{{_RESET_DIGITS}}}"
+_TIMED_DIGITS = 40
+_TIMED_SHAPE = re.compile(
+    rf"([a-z]{{2}}_)([{ids.ALPHABET}]{{26}})_([0-9]{{10}})_[0-9a-f]{{{_TIMED_DIGITS}}}"
 )
+_RESET_PREFIX, _FIRST_STEP_PREFIX = "pr_", "fs_"
+_RECOVERY_BITS, _RECOVERY_LENGTH = 50, 10
+_RECOVERY_SHAPE = re.compile(rf"[{ids.ALPHABET}]{{{_RECOVERY_LENGTH}}}")
+_CHALLENGE_RANDOM, _CHALLENGE_END, _CHALLENGE_DIGEST = 16, 8, 16
 _SESSION_SHAPE = re.compile(rf"[{ids.ALPHABET}]{{{_RANDOM_LENGTH}}}")
 _BROWSER_PREFIX, _BROWSER_DIGITS = "kb_", 40
 _BROWSER_SHAPE = re.compile(
@@ -186,15 +190,81 @@ def password_reset(secret_key: str, member_id: str, generation: int, ends_at: in
     It is `pr_`, the member's id, `_`, the time, `_`, 160 bits in hex. It is derived and never
     stored. `generation` is that of the password, so another password ends it.
     """
-    text = f"{member_id} {generation} {ends_at}"
-    digest = keyed_digest(secret_key, "password-reset", text)[:_RESET_DIGITS]
-    return f"{_RESET_PREFIX}{member_id.removeprefix(ids.MEMBER)}_{ends_at:010}_{digest}"
+    return _timed(secret_key, _RESET_PREFIX, "password-reset", member_id, generation, ends_at)
 
 
 def parts_of_reset(offered: str) -> tuple[str, int] | None:
     """Return the member's id and the time that a secret of this form names. It may be forged."""
-    match = _RESET_SHAPE.fullmatch(offered)
-    return None if match is None else (ids.MEMBER + match[1], int(match[2]))
+    return _parts_of_timed(_RESET_PREFIX, offered)
+
+
+def first_step(secret_key: str, member_id: str, generation: int, ends_at: int) -> str:
+    """Return what says that a member has proved this password, until a time in seconds.
+
+    It has the form of a password reset, and begins with `fs_`. Alone it opens nothing.
+    """
+    return _timed(secret_key, _FIRST_STEP_PREFIX, "first-step", member_id, generation, ends_at)
+
+
+def parts_of_first_step(offered: str) -> tuple[str, int] | None:
+    """Return the member's id and the time that a first step names. It may be forged."""
+    return _parts_of_timed(_FIRST_STEP_PREFIX, offered)
+
+
+def new_recovery_code() -> str:
+    """Make a code that replaces a second factor once: 50 random bits in 10 characters."""
+    return ids.base32(secrets.randbits(_RECOVERY_BITS), _RECOVERY_LENGTH)
+
+
+def recovery_digests(keyring: Keyring, member_id: str, typed: str) -> list[str]:
+    """Return the digests that a typed recovery code may have, the current one first.
+
+    Empty if it has not the form of one. Upper case, spaces and hyphens are accepted.
+    """
+    code = ids.typed(typed)
+    if _RECOVERY_SHAPE.fullmatch(code) is None:
+        return []
+    return [keyed_digest(each, "recovery-code", f"{member_id} {code}") for each in keyring.accepted]
+
+
+def new_challenge(secret_key: str, purpose: str, ends_at: int) -> bytes:
+    """Make a challenge of WebAuthn for one purpose: random bytes, its end, and a digest of both.
+
+    So nothing is stored until it is answered.
+    """
+    body = secrets.token_bytes(_CHALLENGE_RANDOM) + ends_at.to_bytes(_CHALLENGE_END, "big")
+    return body + _challenge_digest(secret_key, purpose, body)
+
+
+def end_of_challenge(keyring: Keyring, purpose: str, challenge: bytes) -> int | None:
+    """Return when a challenge of ours ends, in seconds. None for one that we did not make."""
+    if len(challenge) != _CHALLENGE_RANDOM + _CHALLENGE_END + _CHALLENGE_DIGEST:
+        return None
+    body, digest = challenge[:-_CHALLENGE_DIGEST], challenge[-_CHALLENGE_DIGEST:]
+    genuine = [_challenge_digest(each, purpose, body).hex() for each in keyring.accepted]
+    if not same_as_any(digest.hex(), genuine):
+        return None
+    return int.from_bytes(body[_CHALLENGE_RANDOM:], "big")
+
+
+def _challenge_digest(secret_key: str, purpose: str, body: bytes) -> bytes:
+    digest = keyed_digest(secret_key, "passkey-challenge", f"{purpose} {body.hex()}")
+    return bytes.fromhex(digest)[:_CHALLENGE_DIGEST]
+
+
+def _timed(
+    secret_key: str, prefix: str, purpose: str, member_id: str, generation: int, ends_at: int
+) -> str:
+    text = f"{member_id} {generation} {ends_at}"
+    digest = keyed_digest(secret_key, purpose, text)[:_TIMED_DIGITS]
+    return f"{prefix}{member_id.removeprefix(ids.MEMBER)}_{ends_at:010}_{digest}"
+
+
+def _parts_of_timed(prefix: str, offered: str) -> tuple[str, int] | None:
+    match = _TIMED_SHAPE.fullmatch(offered)
+    if match is None or match[1] != prefix:
+        return None
+    return ids.MEMBER + match[2], int(match[3])
 
 
 def new_known_browser(secret_key: str, member_id: str) -> str:

@@ -20,6 +20,7 @@ _PIN = re.compile(r"^([a-z0-9-]+)==([^ ]+)", re.MULTILINE)
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)+")
 
 _BY_TEXT = (
+    ("Apache License Version 2.0", "Apache-2.0"),
     ("Permission is hereby granted, free of charge", "MIT"),
     ("Neither the name", "BSD-3-Clause"),
     ("Redistributions in binary form", "BSD-2-Clause"),

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
+from typing import Any
 
-from playwright.sync_api import Browser, StorageState
+from playwright.sync_api import Browser, Page, StorageState
 
 from tools import START_SECONDS
 from tools.screenshots_shop import CONFIRMATIONS, PRICE, TENANT, Shop, Shot
@@ -40,8 +41,10 @@ def session_of(browser: Browser, shop: Shop) -> StorageState:
     return session
 
 
-def _shot(name: str, path: Callable[[Shop], str]) -> Shot:
-    return Shot(f"console-{name}", lambda shop: shop.stack.url + path(shop), is_signed_in=True)
+def _shot(name: str, path: Callable[[Shop], str], **options: Any) -> Shot:
+    return Shot(
+        f"console-{name}", lambda shop: shop.stack.url + path(shop), is_signed_in=True, **options
+    )
 
 
 def _event(shop: Shop, page: str = "") -> str:
@@ -90,12 +93,23 @@ def _series(shop: Shop) -> str:
     return "boiler-house"
 
 
+def _set_up_app(page: Page) -> None:
+    """Show the key of a new app. Nothing counts until a code of it was typed."""
+    page.get_by_text("Set up an app").click()
+    page.locator("details[open]").get_by_label("Your password").fill(PASSWORD)
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("heading", name="New app").wait_for()
+
+
 FIRST_STEPS = _shot("first-steps", lambda shop: "/console")
 """Before anything is sold."""
 
 CONSOLE_SHOTS = (
     Shot("forgotten", lambda shop: f"{shop.stack.url}/console/forgotten"),
+    Shot("sign-in", lambda shop: f"{shop.stack.url}/console/sign-in"),
     _shot("account", lambda shop: "/console/account"),
+    _shot("second-factor", lambda shop: "/console/account/second-factor"),
+    _shot("second-factor-app", lambda shop: "/console/account/second-factor", act=_set_up_app),
     _shot("settings", lambda shop: "/console/settings"),
     _shot("overview", _with_sales),
     _shot("search", lambda shop: "/console/search?q=e"),

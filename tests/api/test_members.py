@@ -9,7 +9,8 @@ from ticketing.limits import CallClass
 
 EMAIL = "ada@example.org"
 OTHER_PASSWORD = "another horse, another staple"
-FIELDS = {"id", "email", "role", "event_ids", "status", "created_at", "disabled_at"}
+FIELDS = {"id", "email", "role", "event_ids", "has_second_factor", "status", "created_at"}
+FIELDS |= {"disabled_at"}
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ SETTINGS = {
     "locale": "pl",
     "sale_mails": "each",
     "early_confirmation": False,
+    "second_factor_required": True,
     "payment_tolerance_percent": 5,
     "payment_tolerance_most": 2_000_000,
 }
@@ -21,6 +22,7 @@ DEFAULTS = {
     "locale": "en",
     "sale_mails": "none",
     "early_confirmation": True,
+    "second_factor_required": False,
     "payment_tolerance_percent": 0,
     "payment_tolerance_most": 1_500_000,
 }

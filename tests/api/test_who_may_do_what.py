@@ -87,6 +87,7 @@ CONSOLE = {
     "refunds": (READERS, MONEY),
     "scanner": (SCANNERS, SCANNERS),
     "search": (READERS, READERS),
+    "second_factors": (ALL, ALL),
     "settings": (ADMINS, ADMINS),
     "ticket_type_forms": (EDITORS, EDITORS),
     "ticket_types": (READERS, EDITORS),
@@ -131,6 +132,7 @@ LEAVE_OUT_OTHERS = {
     "console_account",
     "console_chosen_attendees",
     "console_overview",
+    "console_second_factors",
     "console_session",
 }
 """Views, and whole surfaces, that they use without an event in the path."""

@@ -89,7 +89,9 @@ def test_every_change_over_the_api_has_words(api):
     # A preview changes nothing. Pages that make a change name the operation that makes the same.
     changes -= {"messages_preview_message"}
     by_oneself = {"tokens_accept_invitation", "passwords_reset", "passwords_change"}
-    by_oneself |= {"sessions_begin"}
+    by_oneself |= {"sessions_begin", "second_factors_codes_made"}
+    for what in ("app", "passkey"):
+        by_oneself |= {f"second_factors_{what}_added", f"second_factors_{what}_removed"}
     assert set(ACTIONS) == changes | by_oneself
 
 

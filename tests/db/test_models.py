@@ -33,6 +33,7 @@ from ticketing.models.payouts import Payout, PayoutCursor
 from ticketing.models.questions import Answer, Question, QuestionOption
 from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
+from ticketing.models.second_factors import Passkey, RecoveryCode, Totp, UsedChallenge
 from ticketing.models.series import Series
 from ticketing.models.stray_accounts import StrayAccount, StrayLooks
 from ticketing.models.tenants import Tenant
@@ -43,6 +44,10 @@ from ticketing.models.wallets import PendingWallet, Wallet
 from ticketing.models.x402 import X402Settlement
 
 MODELS = (
+    Totp,
+    RecoveryCode,
+    Passkey,
+    UsedChallenge,
     Admission,
     SkippedIndexes,
     UnassignedMoney,

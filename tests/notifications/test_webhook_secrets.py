@@ -15,18 +15,19 @@ from tests.conftest import SECRET_KEY
 from tests.support.apps import new_app
 from tests.support.factories import cli, new_organizer, worker_once
 from tests.support.webhook_endpoints import Webhook, new_webhook
-from ticketing import clock
+from ticketing import clock, encryption
 from ticketing.credentials import Keyring, secret_key_id
 from ticketing.db.connection import database
+from ticketing.encryption import SecretUnreadable
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.notifications import WebhookEndpoint
 from ticketing.services.notifications import webhook_secrets
-from ticketing.services.notifications.webhook_secrets import SecretUnreadable
 
 OLD, NEW = SECRET_KEY, "the-new-one-0123456789abcdefghijklmnopqrstuvwxyz"
 BODY = json.dumps({"type": "webhook.test", "data": {"sequence": 1, "name": "Grüße 🎟"}}).encode()
 KEYRING = Keyring(OLD)
+PURPOSE = "webhook-secrets"
 
 
 @pytest.fixture
@@ -78,12 +79,12 @@ def test_what_is_stored_says_nothing_about_the_secret(webhook):
     first, second = webhook.row.secret, webhook.row.previous_secret
     assert first[:16] != second[:16], "the nonce is random"
     # The same secret, encrypted again, cannot be recognized.
-    assert webhook_secrets.encrypt(secret, webhook.id, KEYRING) != second
+    assert encryption.encrypt(secret, PURPOSE, webhook.id, KEYRING) != second
 
 
 def test_a_stored_secret_is_of_no_use_elsewhere_and_cannot_be_changed(acme, webhook):
     stored = webhook.row.secret
-    assert webhook_secrets.decrypt(stored, webhook.id, KEYRING) == webhook.created["secret"]
+    assert encryption.decrypt(stored, PURPOSE, webhook.id, KEYRING) == webhook.created["secret"]
     other = new_webhook(acme).row
     for text, endpoint_id in (
         (stored, other.id),
@@ -95,7 +96,7 @@ def test_a_stored_secret_is_of_no_use_elsewhere_and_cannot_be_changed(acme, webh
         (("B" if stored[0] == "A" else "A") + stored[1:], webhook.id),
     ):
         with pytest.raises(SecretUnreadable):
-            webhook_secrets.decrypt(text, endpoint_id, KEYRING)
+            encryption.decrypt(text, PURPOSE, endpoint_id, KEYRING)
 
 
 def test_both_secrets_verify_until_the_overlap_ends(webhook, monkeypatch):

@@ -19,7 +19,7 @@ from ticketing.constants import (
 )
 from ticketing.models.api_keys import ApiKey
 from ticketing.roles import LADDER, Role
-from ticketing.services.access import api_keys, audit_log, tenants
+from ticketing.services.access import api_keys, audit_log, tenants, totp
 from ticketing.services.notifications import webhook_secrets
 
 group = AppGroup("keys", help="Create, rotate and revoke API keys.")
@@ -130,22 +130,29 @@ def revoke_all(tenant: str, yes: bool, as_json: bool) -> None:
 @json_option
 @command
 def under_previous(as_json: bool) -> None:
-    """List keys and webhooks that need SECRET_KEY_PREVIOUS. Exit with code 1 if there are any.
+    """List what needs SECRET_KEY_PREVIOUS: keys, webhooks, apps. Exit with code 1 if any does.
 
-    A key is stored under SECRET_KEY when it is used, the secret of a webhook endpoint by the
-    worker. Keys from older versions are listed until they are used, because those versions did not
-    record the SECRET_KEY.
+    A key is stored under SECRET_KEY when it is used, the secrets of webhook endpoints and of apps
+    that show codes by the worker. Keys from older versions are listed until they are used, because
+    those versions did not record the SECRET_KEY.
     """
     keys = api_keys.under_previous(config().keyring)
     endpoints = webhook_secrets.under_previous(config().keyring)
     webhooks = [{"tenant": each.tenant.slug, "id": each.id} for each in endpoints]
+    apps = totp.under_previous(config().keyring)
     if as_json:
-        click.echo(json.dumps({"count": len(keys), "keys": _rows(keys), "webhooks": webhooks}))
+        click.echo(
+            json.dumps(
+                {"count": len(keys), "keys": _rows(keys), "webhooks": webhooks, "apps": apps}
+            )
+        )
     else:
         _print_all(keys)
         for each in webhooks:
             click.echo("  ".join((*each.values(), "webhook secret")))
-    if keys or webhooks:
+        if apps:
+            click.echo(f"{apps} apps of members that show codes")
+    if keys or webhooks or apps:
         sys.exit(1)
 
 

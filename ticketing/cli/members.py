@@ -10,7 +10,7 @@ from ticketing.cli.base import command, config, record_change
 from ticketing.errors import Invalid, NotFound
 from ticketing.models.members import Member
 from ticketing.roles import Role
-from ticketing.services.access import audit_log, invitations, members, tenants
+from ticketing.services.access import audit_log, invitations, members, second_factors, tenants
 
 group = AppGroup("members", help="Manage members, who sign in with a password.")
 
@@ -85,6 +85,24 @@ def list_members(tenant: str) -> None:
     """List the members of TENANT."""
     for member in members.list_all(tenants.find(tenant).id):
         click.echo(f"{member.email or member.id}  {member.role}  {member.status}")
+
+
+@group.command("reset-second-factor")
+@click.argument("tenant")
+@click.argument("member")
+@command
+def reset_second_factor(tenant: str, member: str) -> None:
+    """Remove the app, the passkeys and the recovery codes of MEMBER, who has lost them.
+
+    First make sure that it is really this person who asks. The password stays.
+    """
+    tenant_id = tenants.find(tenant).id
+    with audit_log.changes(tenant_id):
+        found = members.find(tenant_id, member)
+        second_factors.reset(tenant_id, found.id)
+        before = {"has_second_factor": found.has_second_factor}
+        record_change(tenant_id, found.id, before=before, after={"has_second_factor": False})
+    click.echo(f"removed the second factors of {found.email or found.id}")
 
 
 @group.command("disable")

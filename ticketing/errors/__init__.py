@@ -10,11 +10,15 @@ TicketingError
 ├── BadRequest                400  malformed_json
 ├── Unauthenticated           401  unauthenticated
 │   ├── InvalidCredentials         invalid_credentials
+│   ├── WrongCode                  wrong_code
+│   ├── WrongPasskey               wrong_passkey
+│   ├── SecondFactorRequired       second_factor_required
 │   └── KeyRequired                key_required
 ├── PaymentRequired           402  payment_required
 ├── Forbidden                 403
 │   ├── InsufficientRole           insufficient_role
 │   ├── LimitedToEvents            limited_to_events
+│   ├── SecondFactorMissing        second_factor_missing
 │   └── WrongTenant                wrong_tenant
 ├── NotFound                  404  not_found
 ├── Conflict                  409
@@ -28,6 +32,7 @@ TicketingError
 │   ├── KeyNotActive               key_not_active
 │   ├── MemberExists               member_exists
 │   ├── LastAdmin                  last_admin
+│   ├── SecondFactorNeeded         second_factor_needed
 │   ├── TooManyWebhooks            too_many_webhooks
 │   ├── SoldOut                    sold_out
 │   ├── OneTypeOnly                one_type_only
@@ -86,6 +91,7 @@ TicketingError
 │   ├── OfferEnded                 offer_ended
 │   ├── InvitationEnded            invitation_ended
 │   ├── PasswordResetEnded         password_reset_ended
+│   ├── SignInEnded                sign_in_ended
 │   └── FeedPositionGone           feed_position_gone
 ├── PayloadTooLarge           413  body_too_large
 ├── UnsupportedMediaType      415  unsupported_media_type

@@ -62,6 +62,27 @@ class InvalidCredentials(Unauthenticated):
     detail = "These credentials are not valid."
 
 
+class WrongCode(Unauthenticated):
+    """The code of a second factor is wrong, or was used before."""
+
+    code = "wrong_code"
+    detail = "This code is wrong, or was used before."
+
+
+class WrongPasskey(Unauthenticated):
+    """What a browser sent of a passkey is not valid, or was used before."""
+
+    code = "wrong_passkey"
+    detail = "This passkey was not accepted."
+
+
+class SecondFactorRequired(Unauthenticated):
+    """The password is right, and the member has a second factor, of which nothing was sent."""
+
+    code = "second_factor_required"
+    detail = "Send a code of your second factor as `code`, too."
+
+
 class KeyRequired(Unauthenticated):
     """The ticket type is sold only to callers with a credential."""
 
@@ -97,6 +118,13 @@ class LimitedToEvents(Forbidden):
 
     code = "limited_to_events"
     detail = "You may work on some events only, and this does not belong to one of them."
+
+
+class SecondFactorMissing(Forbidden):
+    """The tenant requires a second factor of administrators, and this one has none yet."""
+
+    code = "second_factor_missing"
+    detail = "Your organizer requires a second factor. Set one up in the console first."
 
 
 class WrongTenant(Forbidden):
@@ -155,6 +183,13 @@ class PasswordResetEnded(Gone):
 
     code = "password_reset_ended"
     detail = "This link has ended. Ask for a new one."
+
+
+class SignInEnded(Gone):
+    """The password was proved too long ago, or it was replaced since then."""
+
+    code = "sign_in_ended"
+    detail = "This took too long. Sign in again."
 
 
 class FeedPositionGone(Gone):

@@ -73,6 +73,13 @@ class MemberExists(Conflict):
     detail = "There is already a member with this email address."
 
 
+class SecondFactorNeeded(Conflict):
+    """The tenant requires a second factor of administrators, and this is the last one of one."""
+
+    code = "second_factor_needed"
+    detail = "Your organizer requires a second factor. Set another one up first."
+
+
 class LastAdmin(Conflict):
     """The member is the only active administrator of the tenant."""
 

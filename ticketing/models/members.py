@@ -31,7 +31,8 @@ class Member(BaseModel):
 
     A member who was invited has no password until the invitation is accepted. The first one of a
     tenant may have no email address until then. `admin_since`: when an administrator got that role,
-    or accepted the last invitation.
+    or accepted the last invitation. `second_factor_since`: when the first of their second factors
+    was set up. None: the password is enough.
     """
 
     id = TextField(primary_key=True)
@@ -43,6 +44,7 @@ class Member(BaseModel):
     role = TextField()
     event_ids = EventIdsField(null=True)
     admin_since = UtcDateTimeField(null=True)
+    second_factor_since = UtcDateTimeField(null=True)
     created_at = UtcDateTimeField()
     disabled_at = UtcDateTimeField(null=True)
 
@@ -59,6 +61,11 @@ class Member(BaseModel):
         if self.disabled_at is not None:
             return MemberStatus.DISABLED
         return MemberStatus.INVITED if self.password_hash is None else MemberStatus.ACTIVE
+
+    @property
+    def has_second_factor(self) -> bool:
+        """Whether the password alone is not enough."""
+        return self.second_factor_since is not None
 
     @property
     def generation(self) -> int:

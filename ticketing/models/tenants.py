@@ -16,8 +16,8 @@ class Tenant(BaseModel):
     None: not shown. Answers to mails go to `contact_email`. `logo_digest`: the logo, of the table
     `images`. `early_confirmation`: small orders of events that are not soon are confirmed before
     their payment is final. `locale`: the language of pages and mails, if nothing else says it.
-    `sale_mails`: whether administrators get mails about sales. `sales_told_at`: when those of the
-    last day were planned.
+    `second_factor_required`: administrators need a second factor. `sale_mails`: whether
+    administrators get mails about sales. `sales_told_at`: when those of the last day were planned.
 
     Of a payment, `payment_tolerance_percent` of the amount may be missing, and at most
     `payment_tolerance_most` micro-units: see `tolerance_of`.
@@ -37,6 +37,7 @@ class Tenant(BaseModel):
     tax_id = TextField(null=True)
     accent_color = TextField(null=True)
     locale = TextField(default=locales.DEFAULT)
+    second_factor_required = BooleanField(default=False)
     sale_mails = TextField(default=SaleMails.NONE)
     sales_told_at = UtcDateTimeField(null=True)
     logo_digest = TextField(null=True)

@@ -63,6 +63,12 @@ _REASONS = {
     "last_admin": (
         "This is the last administrator who can sign in. First make another member one."
     ),
+    "wrong_code": "This code is wrong, or was used before. Wait for the next one of your app.",
+    "wrong_passkey": "Your passkey was not accepted. Try again, or sign in another way.",
+    "second_factor_needed": (
+        "Your organization requires a second factor. Set another one up before you remove this."
+    ),
+    "sign_in_ended": "This took too long. Please sign in again.",
     "invalid_credentials": "Nobody signs in with this email address and password.",
     "was_transferred": "This ticket was passed on. Confirm below that its new holder loses it.",
     "doors_unsynced": (
@@ -160,6 +166,10 @@ _AT_FIELDS = {
     "password": "Must have %(min)s to %(max)s characters.",
     "own_email": "Write the email address with which you will sign in.",
     "other_email": "This invitation is for another email address.",
+    "wrong_code": "This is not the code that your app shows now.",
+    "passkey": "Your browser made no passkey that can be used. Try again.",
+    "too_many_passkeys": "You have ten passkeys. Remove one first.",
+    "passkey_in_use": "This passkey is in use already.",
     "admin_events": "An administrator works on all events. Choose no event, or another role.",
     "unknown_event": "One of these events does not exist. Open this page again.",
     # Of organizers and their events.

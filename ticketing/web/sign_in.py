@@ -1,19 +1,34 @@
-"""Signs members in: counts the attempt, then checks the password or the invitation."""
+"""Signs members in: counts the attempt, then checks the password or the invitation.
 
+A member with a second factor proves that, too, whatever came before it: a password, a reset or an
+invitation. The console asks for it on a page of its own, and the API in the same request.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 from ticketing import clock, credentials
-from ticketing.errors import FieldMessage, Invalid, InvalidCredentials
+from ticketing.errors import (
+    FieldMessage,
+    Invalid,
+    InvalidCredentials,
+    SecondFactorMissing,
+    SecondFactorRequired,
+)
 from ticketing.limits import CallClass
 from ticketing.models.members import Member
 from ticketing.services.access import (
     audit_log,
     invitations,
     members,
+    passkeys,
     password_resets,
     passwords,
+    second_factors,
     tenants,
 )
+from ticketing.services.access.callers import lacks_second_factor
+from ticketing.services.access.passkeys import Site
 from ticketing.web import rate_limit
 from ticketing.web.audited import actor_named
 from ticketing.web.context import caller, config
@@ -42,11 +57,58 @@ def password(tenant: str, email: str, password: str, browser: str = "") -> Membe
     return member
 
 
-def note(member: Member) -> None:
-    """Record in the audit log that a member has signed in with a password, in a browser."""
+def second(first_step: str, code: str) -> tuple[Member, str]:
+    """Return the member who has proved the password and this code, and what the code was.
+
+    SignInEnded if the password was proved too long ago; WrongCode; TooManyRequests.
+    """
+    member = second_factors.after_first_step(first_step, config().keyring)
+    return member, _second(member, code)
+
+
+def second_passkey(first_step: str, credential: str, site: Site) -> Member:
+    """Return the member who has proved the password and a passkey.
+
+    SignInEnded; WrongPasskey; TooManyRequests.
+    """
+    keyring = config().keyring
+    member = second_factors.after_first_step(first_step, keyring)
+    _count(f"second factor of {member.id}")
+    return passkeys.prove(credential, site, keyring, member.id)
+
+
+def passkey(credential: str, site: Site) -> Member:
+    """Return the member who has proved a passkey instead of the password. WrongPasskey.
+
+    A stranger's wrong passwords do not count here, so they lock nobody out who has a passkey.
+    """
+    return passkeys.prove(credential, site, config().keyring)
+
+
+def of_api(member: Member, code: str | None) -> None:
+    """Check what the API needs besides a password or an invitation, and use it up.
+
+    SecondFactorRequired without a code of a member who has a second factor. WrongCode.
+    SecondFactorMissing for an administrator who needs one and has none.
+    """
+    if lacks_second_factor(member):
+        raise SecondFactorMissing
+    if member.second_factor_since is not None:
+        if code is None:
+            raise SecondFactorRequired
+        _second(member, code)
+
+
+def _second(member: Member, code: str) -> str:
+    _count(f"second factor of {member.id}")
+    return second_factors.check_code(member, code, config().keyring)
+
+
+def note(member: Member, proof: str) -> None:
+    """Record in the audit log that a member has signed in, in a browser, and with what."""
     actor = actor_named(member.id, "sessions_begin")
     with audit_log.changes(member.tenant_id):
-        audit_log.record(member.tenant_id, actor, member.id, before=None, after={})
+        audit_log.record(member.tenant_id, actor, member.id, before=None, after={"proof": proof})
 
 
 def again(password: str) -> Member:
@@ -63,14 +125,20 @@ def again(password: str) -> Member:
     return member
 
 
-def invitation(invitation: str, password: str, email: str | None = None) -> Member:
+def invitation(
+    invitation: str,
+    password: str,
+    email: str | None = None,
+    check: Callable[[Member], None] = lambda _: None,
+) -> Member:
     """Set the password of an invited member. Return the member, with the tenant.
 
-    The errors are those of `invitations.accept`.
+    `check` is called with the member before. The errors are its, and those of `invitations.accept`.
     """
     _count(invitation)
     keyring = config().keyring
     invited = invitations.find(invitation, keyring).member
+    check(invited)
     with audit_log.changes(invited.tenant_id):
         member = invitations.accept(invitation, password, email, keyring)
         audit_log.record(

@@ -13,7 +13,7 @@ from ticketing.config import Config
 from ticketing.db import reserve
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection, database
 from ticketing.services import counters, erasure, idempotency, images
-from ticketing.services.access import invitations, rate_limits, sessions
+from ticketing.services.access import challenges, invitations, rate_limits, sessions, totp
 from ticketing.services.notifications import (
     mail_queue,
     numbering,
@@ -54,11 +54,13 @@ def _keep_house(config: Config) -> None:
     rate_limits.forget_old()
     sessions.forget_old()
     invitations.forget_old()
+    challenges.forget_old()
     counters.merge()
     erasure.erase_old(config.personal_data_days)
     reading.forget_old(config.notification_days)
     webhooks.forget_old_deliveries()
     webhook_secrets.renew(config.keyring)
+    totp.renew(config.keyring)
     mail_queue.drop_old()
     mail_queue.forget_old(config.notification_days)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from ticketing import clock
 from ticketing.config import Config
+from ticketing.encryption import SecretUnreadable
 from ticketing.models.notifications import WebhookEndpoint
 from ticketing.notification_types import DeliveryError
 from ticketing.services.notifications import webhook_secrets
@@ -22,7 +23,6 @@ from ticketing.services.notifications.deliveries import (
     Report,
     is_refusal,
 )
-from ticketing.services.notifications.webhook_secrets import SecretUnreadable
 from ticketing.worker.http_client import Client
 
 TURN_SECONDS = 2.0

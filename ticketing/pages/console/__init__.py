@@ -9,6 +9,7 @@ session_cookie.py: the cookie (the server decides when a session ends), and the 
 layout.py: the frame of each page: which sections a role opens
 sign_in.py, account.py: sign in by password or invitation; the browsers in which a member is signed
     in, and another password
+second_factors.py: an app that shows codes, passkeys, recovery codes
 passwords.py: a mailed link for who forgot theirs
 overview.py, first_steps.py: the first page; what is missing before a first sale, and before its
     money can be spent, in sentences

@@ -12,7 +12,7 @@ from ticketing.pages.console.sign_in import signed_in_as
 from ticketing.pages.console.words import ROLES, browser
 from ticketing.pages.forms import Form
 from ticketing.roles import Role
-from ticketing.services.access import sessions
+from ticketing.services.access import second_factors, sessions
 from ticketing.services.catalog import titles
 from ticketing.web import sign_in
 from ticketing.web.context import caller
@@ -20,7 +20,14 @@ from ticketing.web.event_scope import EVERY_VIEW
 
 PATH = "/console/account"
 
-blp = ConsoleBlueprint("account", __name__, reads={*Role}, writes={*Role}, scope=EVERY_VIEW)
+blp = ConsoleBlueprint(
+    "account",
+    __name__,
+    reads={*Role},
+    writes={*Role},
+    scope=EVERY_VIEW,
+    before_second_factor=True,
+)
 
 
 @blp.get(PATH)
@@ -36,6 +43,7 @@ def _page(form: Form) -> str:
         "account",
         form=form,
         role=ROLES[me.role],
+        has_second_factor=second_factors.of(me.credential_id).exist,
         events=None if me.event_ids is None else titles.latest_events(me.tenant_id, me.event_ids),
         open_sessions=sessions.list_of(me.credential_id),
         this_one=g.session_id,

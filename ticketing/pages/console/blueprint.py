@@ -11,7 +11,13 @@ from werkzeug import Response as AnyResponse
 from ticketing import credentials
 from ticketing.bodies import is_upload
 from ticketing.constants import MAX_BODY_BYTES
-from ticketing.errors import Forbidden, InsufficientRole, LimitedToEvents, Unauthenticated
+from ticketing.errors import (
+    Forbidden,
+    InsufficientRole,
+    LimitedToEvents,
+    SecondFactorMissing,
+    Unauthenticated,
+)
 from ticketing.limits import CallClass
 from ticketing.pages import forms
 from ticketing.pages.blueprint import PageBlueprint
@@ -27,6 +33,7 @@ from ticketing.web.context import caller, config
 from ticketing.web.event_scope import NO_EVENT, EventScope
 
 SIGN_IN = "/console/sign-in"
+SECOND_FACTOR = "/console/account/second-factor"
 
 
 class SessionChanged(Forbidden):
@@ -40,18 +47,20 @@ class SessionChanged(Forbidden):
 class SignedIn(Page):
     """Requires a session, and one of the roles for reads, or for forms.
 
-    `scope`: what members may use who are limited to events. Sets `g.caller`, `g.session_id`,
-    `g.email`, `g.csrf_token`.
+    `scope`: what members may use who are limited to events. `before_second_factor`: it is open to
+    who must set one up. Sets `g.caller`, `g.session_id`, `g.email`, `g.csrf_token`.
     """
 
     reads: Set[Role]
     writes: Set[Role]
     scope: EventScope
+    before_second_factor: bool = False
 
     def check(self) -> None:
         """Find the session, and check the role and the event.
 
-        Unauthenticated; SessionChanged; InsufficientRole; LimitedToEvents; HttpsNeeded.
+        Unauthenticated; SessionChanged; SecondFactorMissing; InsufficientRole; LimitedToEvents;
+        HttpsNeeded.
         """
         origin.check_transport()
         secret = session_cookie.read()
@@ -63,6 +72,8 @@ class SignedIn(Page):
         is_form = request.method == "POST"
         if is_form and not credentials.same(_sent_token(), g.csrf_token):
             raise SessionChanged
+        if found.lacks_second_factor and not self.before_second_factor:
+            raise SecondFactorMissing
         if not found.caller.role.holds(*(self.writes if is_form else self.reads)):
             raise InsufficientRole
         event_scope.check(found.caller, self.scope)
@@ -86,9 +97,10 @@ class ConsoleBlueprint(PageBlueprint):
         reads: Set[Role],
         writes: Set[Role],
         scope: EventScope = NO_EVENT,
+        before_second_factor: bool = False,
         **options: Any,
     ) -> None:
-        guard = SignedIn(reads=reads, writes=writes, scope=scope)
+        guard = SignedIn(reads, writes, scope, before_second_factor)
         # Browsers must not keep these pages, and search engines must not find them.
         super().__init__(f"console_{name}", import_name, guard=guard, is_secret=True, **options)
 
@@ -98,6 +110,8 @@ class ConsoleBlueprint(PageBlueprint):
             return super().check_request()
         except Unauthenticated:
             return redirect(f"{SIGN_IN}?next={quote(_wanted(), safe='/')}", 303)
+        except SecondFactorMissing:
+            return redirect(SECOND_FACTOR, 303)
         except (InsufficientRole, LimitedToEvents) as error:
             return Response(_forbidden(error), error.status)
 

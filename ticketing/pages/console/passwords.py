@@ -8,7 +8,7 @@ from ticketing.limits import CallClass
 from ticketing.notification_types import MailKind
 from ticketing.pages import forms, render
 from ticketing.pages.blueprint import PageBlueprint
-from ticketing.pages.console.sign_in import CONSOLE, signed_in_as
+from ticketing.pages.console.sign_in import CONSOLE, go_on
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
 from ticketing.services.access import password_resets, tenants
@@ -63,7 +63,7 @@ def set_password(reset: str) -> AnyResponse:
         raise
     except TicketingError as error:
         return forms.shown_again(_reset_page(reset, forms.refused(error)), error)
-    return signed_in_as(member, CONSOLE)
+    return go_on(member, CONSOLE)
 
 
 def _forgotten_page(form: Form) -> str:

@@ -11,6 +11,8 @@ members.py: people with roles; the last active administrator cannot be removed; 
 passwords.py: rules and hashes (argon2id); one thread of a process hashes at a time
 invitations.py: a link that sets a password, once, within 48 hours; only the newest works
 password_resets.py: a mailed link that sets a password, once, within an hour; or with the old one
+second_factors.py: what comes after the password; recovery codes; no reset removes them
+totp.py, passkeys.py, challenges.py: apps that show codes; WebAuthn; its challenges count once
 sessions.py: sign-ins to the console: 12 hours without a request, 7 days at most
 tenants.py: create, rename, settings
 rate_limits.py: decides whether a caller is over its limit: in the memory of the process, except for

@@ -55,6 +55,12 @@ class Caller:
         return tenant_reference in (self.tenant.id, self.tenant.slug)
 
 
+def lacks_second_factor(member: Member) -> bool:
+    """Return whether a member, read with the tenant, must set up a second factor first."""
+    is_required = bool(member.tenant.second_factor_required) and member.role == Role.ADMIN
+    return is_required and member.second_factor_since is None
+
+
 def of_key(plaintext: str, config: Config) -> Caller:
     """Return the caller with this API key. Unauthenticated."""
     use = api_key_auth.present(plaintext, config.keyring)

@@ -22,7 +22,7 @@ from ticketing.errors import InvalidCredentials
 from ticketing.models.members import Member, Session
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
-from ticketing.services.access.callers import Caller
+from ticketing.services.access.callers import Caller, lacks_second_factor
 
 MAX_USER_AGENT = 200
 _NOTED_EVERY = timedelta(minutes=1)
@@ -31,11 +31,15 @@ _NOTED_EVERY = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class SessionCaller:
-    """A session, and the member who is signed in."""
+    """A session, and the member who is signed in.
+
+    `lacks_second_factor`: the member must set one up before anything else.
+    """
 
     session_id: str
     caller: Caller
     email: str
+    lacks_second_factor: bool
 
 
 @Prepared
@@ -99,7 +103,9 @@ def find(secret: str, keyring: Keyring) -> SessionCaller | None:
         return None
     if session.last_used_at <= now - _NOTED_EVERY:
         Session.update(last_used_at=now).where(Session.id == session.id).execute()
-    return SessionCaller(session.id, Caller.of(session.member), session.member.email)
+    member = session.member
+    lacks = lacks_second_factor(member)
+    return SessionCaller(session.id, Caller.of(member), member.email, lacks)
 
 
 def list_of(member_id: str) -> Sequence[Session]:
@@ -118,9 +124,12 @@ def end(member_id: str, session_id: str) -> None:
     Session.delete().where(Session.member == member_id, Session.id == session_id).execute()
 
 
-def end_all(member_id: str) -> None:
-    """End all sessions of a member."""
-    Session.delete().where(Session.member == member_id).execute()
+def end_all(member_id: str, *, except_for: str | None = None) -> None:
+    """End all sessions of a member, except for this one."""
+    ended = Session.delete().where(Session.member == member_id)
+    if except_for is not None:
+        ended = ended.where(Session.id != except_for)
+    ended.execute()
 
 
 def forget_old() -> None:

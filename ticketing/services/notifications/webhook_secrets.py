@@ -1,8 +1,6 @@
 """The secrets of webhook endpoints: create them, encrypt them, and sign with them.
 
-A secret is stored encrypted with AES-256-GCM. The key is derived from SECRET_KEY. The id of the
-endpoint is authenticated too, so a stored secret is of no use in another row. The signatures are
-those of Standard Webhooks, v1.
+The signatures are those of Standard Webhooks, v1.
 """
 
 from __future__ import annotations
@@ -13,26 +11,18 @@ import hmac
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from Crypto.Cipher import AES
-
-from ticketing import clock, credentials
+from ticketing import clock, credentials, encryption
 from ticketing.credentials import Keyring
+from ticketing.encryption import SecretUnreadable
 from ticketing.models.notifications import WebhookEndpoint
 from ticketing.models.tenants import Tenant
 
 PREFIX = "whsec_"
 RENEWED_AT_ONCE = 100
-_SECRET_BYTES, _NONCE_BYTES, _TAG_BYTES = 32, 12, 16
+_SECRET_BYTES = 32
+_PURPOSE = "webhook-secrets"
 _STORED = ("secret", "previous_secret", "secret_key_id")
-
-
-class SecretUnreadable(Exception):
-    """No accepted SECRET_KEY decrypts the stored secret. A rotation gives the endpoint a new one.
-
-    Nothing can be signed until then.
-    """
 
 
 def new_secret() -> str:
@@ -40,31 +30,10 @@ def new_secret() -> str:
     return PREFIX + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
 
 
-def encrypt(secret: str, endpoint_id: str, keyring: Keyring) -> str:
-    """Return a secret as the database stores it: base64 of nonce, tag and ciphertext."""
-    nonce = secrets.token_bytes(_NONCE_BYTES)
-    text, tag = _cipher(keyring.current, nonce, endpoint_id).encrypt_and_digest(secret.encode())
-    return base64.b64encode(nonce + tag + text).decode()
-
-
-def decrypt(stored: str, endpoint_id: str, keyring: Keyring) -> str:
-    """Return the secret. SecretUnreadable if neither SECRET_KEY nor the previous one opens it."""
-    for secret_key in keyring.accepted:
-        try:
-            data = base64.b64decode(stored)
-            nonce, rest = data[:_NONCE_BYTES], data[_NONCE_BYTES:]
-            tag, text = rest[:_TAG_BYTES], rest[_TAG_BYTES:]
-            secret: bytes = _cipher(secret_key, nonce, endpoint_id).decrypt_and_verify(text, tag)
-            return secret.decode()
-        except ValueError:
-            continue
-    raise SecretUnreadable
-
-
 def signing_keys(endpoint: WebhookEndpoint, keyring: Keyring) -> list[bytes]:
     """Return the keys that sign now: two during the overlap of a rotation. SecretUnreadable."""
     stored = [endpoint.secret, *_previous(endpoint)]
-    secrets_now = [decrypt(each, endpoint.id, keyring) for each in stored]
+    secrets_now = [_decrypt(each, endpoint.id, keyring) for each in stored]
     return [base64.b64decode(each.removeprefix(PREFIX)) for each in secrets_now]
 
 
@@ -85,7 +54,7 @@ def sign(
 
 def store(endpoint: WebhookEndpoint, secret: str, keyring: Keyring) -> None:
     """Set the secret of an endpoint, encrypted. The caller saves the endpoint."""
-    endpoint.secret = encrypt(secret, endpoint.id, keyring)
+    endpoint.secret = _encrypt(secret, endpoint.id, keyring)
     endpoint.secret_key_id = credentials.secret_key_id(keyring.current)
 
 
@@ -95,8 +64,8 @@ def rotate(endpoint: WebhookEndpoint, secret: str, expires_at: datetime, keyring
     The caller saves the endpoint.
     """
     try:
-        before = decrypt(endpoint.secret, endpoint.id, keyring)
-        endpoint.previous_secret = encrypt(before, endpoint.id, keyring)
+        before = _decrypt(endpoint.secret, endpoint.id, keyring)
+        endpoint.previous_secret = _encrypt(before, endpoint.id, keyring)
         endpoint.previous_expires_at = expires_at
     except SecretUnreadable:
         endpoint.previous_secret = endpoint.previous_expires_at = None
@@ -130,14 +99,14 @@ def under_previous(keyring: Keyring) -> list[WebhookEndpoint]:
 def _renew(endpoint: WebhookEndpoint, keyring: Keyring) -> int:
     is_same = (WebhookEndpoint.id == endpoint.id) & (WebhookEndpoint.secret == endpoint.secret)
     try:
-        secret = decrypt(endpoint.secret, endpoint.id, keyring)
-        previous = [decrypt(each, endpoint.id, keyring) for each in _previous(endpoint)]
+        secret = _decrypt(endpoint.secret, endpoint.id, keyring)
+        previous = [_decrypt(each, endpoint.id, keyring) for each in _previous(endpoint)]
     except SecretUnreadable:
         return 0
     store(endpoint, secret, keyring)
     endpoint.previous_secret = None
     for each in previous:
-        endpoint.previous_secret = encrypt(each, endpoint.id, keyring)
+        endpoint.previous_secret = _encrypt(each, endpoint.id, keyring)
     columns = {name: getattr(endpoint, name) for name in _STORED}
     # A secret that was rotated meanwhile is not put back.
     return int(WebhookEndpoint.update(columns).where(is_same).execute())
@@ -153,8 +122,9 @@ def _signature(key: bytes, signed: bytes) -> str:
     return "v1," + base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
 
 
-def _cipher(secret_key: str, nonce: bytes, endpoint_id: str) -> Any:
-    key = bytes.fromhex(credentials.keyed_digest(secret_key, "webhook-secrets", ""))
-    cipher = AES.new(key, AES.MODE_GCM, nonce=nonce, mac_len=_TAG_BYTES)
-    cipher.update(endpoint_id.encode())
-    return cipher
+def _encrypt(secret: str, endpoint_id: str, keyring: Keyring) -> str:
+    return encryption.encrypt(secret, _PURPOSE, endpoint_id, keyring)
+
+
+def _decrypt(stored: str, endpoint_id: str, keyring: Keyring) -> str:
+    return encryption.decrypt(stored, _PURPOSE, endpoint_id, keyring)
