@@ -93,7 +93,7 @@ def _series(shop: Shop) -> str:
     return "boiler-house"
 
 
-def _set_up_app(page: Page) -> None:
+def _set_up_app(_shop: Shop, page: Page) -> None:
     """Show the key of a new app. Nothing counts until a code of it was typed."""
     page.get_by_text("Set up an app").click()
     page.locator("details[open]").get_by_label("Your password").fill(PASSWORD)

@@ -119,6 +119,14 @@ class TestSetUp:
         assert not RecoveryCode.select().exists() and not Totp.select().exists()
 
 
+def test_long_names_of_any_letters_fit_into_the_qr_code(acme, admin, time):
+    """The address has the organizer's name twice, and each letter may need twelve characters."""
+    admin.patch(acme.path, {"name": "🎪" * 200})
+    email = "é" * 200 + "@" + "x" * 45 + ".example"
+    console = sign_in(acme, "read", email)
+    assert len(set_up(console).recovery_codes) == 10
+
+
 class TestSignIn:
     def test_the_password_alone_opens_nothing(self, acme, app_of_ada, stranger):
         asked = stranger.password(ADA)

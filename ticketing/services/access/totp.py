@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import NamedTuple
+from urllib.parse import quote
 
 import pyotp
 from peewee import Case
@@ -27,6 +28,8 @@ _DAY = timedelta(days=1)
 _STEP_SECONDS = 30
 _PURPOSE = "totp-secrets"
 _RENEWED_AT_ONCE = 100
+_MOST_ISSUER, _MOST_NAME = 60, 150
+"""A QR code has 412 characters at most, and the address has the issuer twice."""
 
 
 class NewSecret(NamedTuple):
@@ -51,7 +54,9 @@ def begin(member: Member, issuer: str, keyring: Keyring) -> NewSecret:
     }
     Totp.delete().where(Totp.member == member.id, Totp.confirmed_at.is_null()).execute()
     Totp.create(member=member.id, **columns)
-    uri = pyotp.TOTP(secret).provisioning_uri(name=member.email or member.id, issuer_name=issuer)
+    uri = pyotp.TOTP(secret).provisioning_uri(
+        name=_cut(member.email or member.id, _MOST_NAME), issuer_name=_cut(issuer, _MOST_ISSUER)
+    )
     return NewSecret(secret, uri)
 
 
@@ -95,6 +100,13 @@ def under_previous(keyring: Keyring) -> int:
     """Return how many secrets are not encrypted under SECRET_KEY."""
     current = credentials.secret_key_id(keyring.current)
     return int(Totp.select().where(Totp.secret_key_id != current).count())
+
+
+def _cut(text: str, most: int) -> str:
+    """Return the beginning of a text whose percent-encoding has at most so many characters."""
+    while len(quote(text)) > most:
+        text = text[:-1]
+    return text
 
 
 def _of(member_id: str) -> Totp | None:
