@@ -7,6 +7,7 @@ import pytest
 from tests.support import mcp
 from tests.support.factories import Api, in_days
 from tests.support.mcp import call, message, refused
+from tests.support.members import limited
 from tests.support.questions import ask
 from tests.support.stored_rows import rows
 from ticketing.roles import LADDER, Role
@@ -50,6 +51,26 @@ def test_tools_of_organizers_need_a_role_and_the_tenant(api, acme, neighbour, na
     assert refused(neighbour.api(), name, **of_acme)["code"] == "wrong_tenant"
     if name == "check_in":
         assert refused(acme.api("paywall"), name, **of_acme)["code"] == "insufficient_role"
+
+
+def test_limited_members_see_their_events_only(acme):
+    own, other = acme.ticket(price_amount=0), acme.ticket(price_amount=0)
+    for ticket in (own, other):
+        acme.buyer(ticket).purchase()
+    member = limited(acme, "write", [own["event_id"]])
+    (found,) = call(member, "list_attendees", tenant="acme")["data"]
+    assert found["event_id"] == own["event_id"]
+    assert call(member, "list_attendees", tenant="acme", event_id=other["event_id"])["data"] == []
+    assert call(member, "owed_refunds", tenant="acme")["data"] == []
+    of_own = {"tenant": "acme", "by": "ticket", "event_id": own["event_id"]}
+    assert len(call(member, "sales", **of_own)["data"]) == 1
+    scan = {"nonce": str(uuid4()), "code": "x", "event_id": other["event_id"], "tenant": "acme"}
+    for name, arguments in (
+        ("sales", {"tenant": "acme", "by": "day"}),
+        ("sales", {**of_own, "event_id": other["event_id"]}),
+        ("check_in", scan),
+    ):
+        assert refused(member, name, **arguments)["code"] == "limited_to_events"
 
 
 def test_buyers_order_without_a_credential_and_with_anybodys(api, acme, neighbour):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from flask import Response, g, redirect, request
 from werkzeug import Response as AnyResponse
@@ -182,8 +183,9 @@ def _after_second(prove: Callable[[], tuple[Member, str]]) -> AnyResponse:
     try:
         member, proof = prove()
     except TicketingError as error:
-        form = forms.refused(error)
-        first_step = form.values.get("first_step", "")
+        sent = forms.refused(error)
+        first_step = sent.values.get("first_step", "")
+        form = replace(sent, values={})  # a code is of no use again
         try:
             member = second_factors.after_first_step(first_step, config().keyring)
         except SignInEnded as ended:
