@@ -23,9 +23,11 @@ from schemas.questions import Answers, PublicQuestionSchema
 from ticketing.constants import (
     EVENT_CANCELED_REASON,
     MAX_GUESTS,
+    RESOLD_REASON,
     AdmissionStatus,
     Publication,
     RefundRecipient,
+    ReturnStatus,
 )
 from ticketing.errors import FieldMessage
 
@@ -52,6 +54,29 @@ def _qr() -> fields.String:
 
 class HolderSchema(PersonSchema):
     """The person an admission belongs to. All fields are optional."""
+
+
+class ReturnSchema(BaseSchema):
+    """What becomes of an admission that is given back."""
+
+    status = one_of(ReturnStatus, required=True)
+    amount = fields.Integer(
+        required=True, metadata=documented(22_500_000, "What comes back, in micro-units.")
+    )
+    offered_at = Instant(
+        required=True, allow_none=True, metadata=documented("2026-12-01T18:00:00Z", "Null: resold.")
+    )
+
+
+def _return() -> fields.Nested:
+    return fields.Nested(
+        ReturnSchema,
+        required=True,
+        allow_none=True,
+        attribute="giving_back",
+        data_key="return",
+        metadata={"description": "Null: it is not given back."},
+    )
 
 
 class AdmissionSchema(BaseSchema):
@@ -92,6 +117,7 @@ class AdmissionSchema(BaseSchema):
         attribute="released_amount",
         metadata=documented(0, "How much of that its order keeps no more. It never falls."),
     )
+    giving_back = _return()
     created_at = Instant(required=True)
 
 
@@ -117,10 +143,13 @@ class VoidSchema(BaseSchema):
             Length(1, 500),
             NOT_BLANK,
             validate.NoneOf(
-                [EVENT_CANCELED_REASON], error=FieldMessage("reserved", "Invalid input.")
+                [EVENT_CANCELED_REASON, RESOLD_REASON],
+                error=FieldMessage("reserved", "Invalid input."),
             ),
         ],
-        metadata=documented("Asked for by the holder.", "Any text but `event_canceled`."),
+        metadata=documented(
+            "Asked for by the holder.", "Any text but `event_canceled` and `resold`."
+        ),
     )
     refund = Bool(
         required=True,
@@ -269,6 +298,7 @@ class HeldAdmissionSchema(BaseSchema):
         allow_none=True,
         metadata={"description": "The open offer. Null if there is none."},
     )
+    giving_back = _return()
     questions = fields.List(
         fields.Nested(PublicQuestionSchema),
         required=True,
@@ -301,6 +331,13 @@ class AdmissionListQuery(PageQuery):
         truthy={"true"},
         falsy={"false"},
         metadata={"description": "Whether its holder has entered."},
+    )
+    giving_back = one_of(
+        ReturnStatus,
+        load_default=None,
+        allow_none=False,
+        data_key="return",
+        metadata={"description": "Those that are given back, or were sold on."},
     )
     q = Text(
         load_default=None,

@@ -10,9 +10,8 @@ from ticketing.constants import (
     MAX_KEY_TTL,
     MAX_OVERLAP,
     MIN_KEY_TTL,
-    KeyStatus,
 )
-from ticketing.roles import LADDER, Role
+from ticketing.roles import LADDER, KeyStatus, Role
 
 _PREFIX = "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j"
 

@@ -74,6 +74,12 @@ class ManifestAdmissionSchema(BaseSchema):
             "q2Yt0cJ8xWm1sVh5uKf3bA", "base64url(sha256(code_salt + code)[:16]), without padding."
         ),
     )
+    returned = fields.Boolean(
+        required=True,
+        metadata=documented(
+            False, "Whether it is being given back: do not let anybody in with it."
+        ),
+    )
     qr_digest = fields.String(
         required=True,
         allow_none=True,

@@ -7,8 +7,7 @@ from marshmallow import fields
 from schemas.base import BaseSchema, Instant, Items, Text, an_email, an_id, documented, one_of
 from schemas.checks import Length
 from schemas.tokens import a_code
-from ticketing.constants import MAX_MEMBER_EVENTS, MemberStatus
-from ticketing.roles import Role
+from ticketing.roles import MAX_MEMBER_EVENTS, MemberStatus, Role
 
 _INVITATION = "in_01hq3v5m8r2t6w9y1a4c7e0g3j_5f2b8c1d9e0a7f3b6c4d2e8f1a9b0c7d3e5f6a8b"
 

@@ -28,12 +28,14 @@ from ticketing.constants import (
     MAX_PER_ORDER,
     MAX_POSITION,
     MAX_PRICE,
+    MAX_RETURN_FEE_PERCENT,
     MAX_SAFE_INTEGER,
     MAX_TICKET_CHAINS,
     MICRO_UNIT_DECIMALS,
     Availability,
     Obstacle,
     Publication,
+    ReturnPolicy,
     TicketTypeWarning,
 )
 from ticketing.errors import FieldMessage
@@ -131,6 +133,20 @@ PUBLIC_FIELDS: Fields = {
         load_default=DEFAULT_MAX_PER_ORDER,
         validate=Range(1, MAX_PER_ORDER),
         metadata=documented(DEFAULT_MAX_PER_ORDER),
+    ),
+    "returns": one_of(
+        ReturnPolicy,
+        load_default=ReturnPolicy.NONE,
+        metadata=documented(
+            "when_resold",
+            "Whether holders can give a ticket back: `when_resold`, it is sold on when nothing else"
+            " is left, and only then they get their money. It counts for later orders.",
+        ),
+    ),
+    "return_fee_percent": Int(
+        load_default=0,
+        validate=Range(0, MAX_RETURN_FEE_PERCENT),
+        metadata=documented(10, "What the organizer keeps of a ticket that was given back."),
     ),
     "sales_start_at": Instant(load_default=None, allow_none=True),
     "sales_end_at": Instant(

@@ -4,7 +4,7 @@ docs/architecture.md says what each package is for, and which may import which. 
 application, `gunicorn.conf.py` chooses the worker class. The files here are below all packages.
 
 constants.py: statuses and which may follow which, sizes, time limits of the domain
-roles.py: what people and API keys may do
+roles.py: what people and API keys may do, and whether they still may
 bodies.py: how large the body of a request may be, by its path
 limits.py: the classes of requests; the limits that operators set, and which classes the database
     counts

@@ -3,25 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-MAX_MEMBER_EVENTS = 100
-"""Events to which one member can be limited."""
-
-
-class KeyStatus(StrEnum):
-    """The status of an API key."""
-
-    ACTIVE = "active"
-    EXPIRED = "expired"
-    REVOKED = "revoked"
-
-
-class MemberStatus(StrEnum):
-    """The status of a member. One who is invited has no password yet."""
-
-    INVITED = "invited"
-    ACTIVE = "active"
-    DISABLED = "disabled"
-
 
 class QuestionType(StrEnum):
     """What the answer to a question is."""
@@ -134,6 +115,31 @@ class AdmissionStatus(StrEnum):
 EVENT_CANCELED_REASON = "event_canceled"
 """The void_reason of admissions that were voided with their event. No other void may have it."""
 
+RESOLD_REASON = "resold"
+"""The void_reason of admissions that were given back, and sold on. No other void may have it."""
+
+
+class ReturnPolicy(StrEnum):
+    """Whether holders can give seats of a ticket type back."""
+
+    NONE = "none"
+    WHEN_RESOLD = "when_resold"
+
+
+class ReturnStatus(StrEnum):
+    """What became of a seat that was given back.
+
+    `in_progress`: as many seats are being paid for as are given back, so this one must stay.
+    """
+
+    OFFERED = "offered"
+    IN_PROGRESS = "in_progress"
+    RESOLD = "resold"
+
+
+RETURNS_END_BEFORE_DOORS = timedelta(hours=4)
+MAX_RETURN_FEE_PERCENT = 50
+
 
 class RefundStatus(StrEnum):
     """What became of the money that an order owes or owed."""
@@ -192,6 +198,7 @@ class ScanOutcome(StrEnum):
     NOTHING_TO_UNDO = "nothing_to_undo"
     NONCE_REUSED = "nonce_reused"
     CONFLICT = "conflict"
+    RETURNED = "returned"
 
 
 class WalletKind(StrEnum):

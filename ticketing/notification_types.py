@@ -28,6 +28,8 @@ class NotificationType(StrEnum):
     ADMISSION_ISSUED = "admission.issued"
     ADMISSION_TRANSFER_OFFERED = "admission.transfer_offered"
     ADMISSION_TRANSFERRED = "admission.transferred"
+    ADMISSION_RETURN_OFFERED = "admission.return_offered"
+    ADMISSION_RETURN_CANCELED = "admission.return_canceled"
     ADMISSION_VOIDED = "admission.voided"
     ADMISSION_REISSUED = "admission.reissued"
     ADMISSION_REDEEMED = "admission.redeemed"

@@ -1,4 +1,4 @@
-"""What people and API keys may do."""
+"""What people and API keys may do, and whether they still may."""
 
 from enum import StrEnum
 
@@ -29,3 +29,22 @@ LADDER = (Role.READ, Role.PAYWALL, Role.WRITE, Role.ADMIN)
 
 SCANNING = frozenset({Role.WRITE, Role.DOOR})
 """The roles that open the scanner."""
+
+MAX_MEMBER_EVENTS = 100
+"""Events to which one member can be limited."""
+
+
+class KeyStatus(StrEnum):
+    """The status of an API key."""
+
+    ACTIVE = "active"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+class MemberStatus(StrEnum):
+    """The status of a member. One who is invited has no password yet."""
+
+    INVITED = "invited"
+    ACTIVE = "active"
+    DISABLED = "disabled"

@@ -8,7 +8,6 @@ from tests.conftest import SECRET_KEY
 from tests.support.factories import cli
 from tests.support.races import at_once
 from ticketing import clock
-from ticketing.constants import MemberStatus
 from ticketing.credentials import Keyring
 from ticketing.errors import (
     Invalid,
@@ -19,7 +18,7 @@ from ticketing.errors import (
     TicketingError,
 )
 from ticketing.models.members import Invitation
-from ticketing.roles import Role
+from ticketing.roles import MemberStatus, Role
 from ticketing.services.access import invitations, members, passwords
 
 EMAIL, PASSWORD = "ada@example.org", "correct horse battery staple"

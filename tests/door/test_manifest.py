@@ -32,6 +32,7 @@ def test_it_has_all_that_a_device_needs(door, gate):
         "redeemed_at": None,
         "code_digest": digests[0].rstrip("="),
         "qr_digest": digests[1].rstrip("="),
+        "returned": False,
     }
     event = manifest["event"]
     assert (event["id"], event["title"]) == (door.event["id"], door.event["title"])

@@ -49,6 +49,7 @@ odd_values.py, json_schema.py: difficult values in JSON; the part of JSON Schema
 one_of_each.py: one resource of each kind, for tests of every endpoint
 fuzzing.py, fuzzing_shop.py: the fuzz and its shop
 networks_model.py: a model of one order that can be paid on several chains
+returns_model.py: a model of seats that are given back
 broken_books.py: books that were broken by hand, and which rule must name each
 fact_triggers.py: notes each fact beside the service, to compare with the notifications
 stored_rows.py: all that is stored

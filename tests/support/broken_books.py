@@ -91,6 +91,7 @@ NOT_VOUCHERED = f"UPDATE intent_items SET vouchered = FALSE WHERE intent_id IN (
 BROKEN = [
     ({"held_is_live": "ticket"}, change("ticket", "held = held + 1")),
     ({"held_is_live": "ticket"}, change("ticket", "held = 0")),
+    ({"pool_agrees": "ticket"}, change("ticket", "offered = 1")),
     ({"sold_is_admitted": "ticket"}, change("ticket", "sold = sold - 1")),
     ({"sold_is_admitted": "ticket"}, change("ticket", "sold = 0")),
     ({"sold_is_admitted": "ticket"}, change("admission", "status = 'void'")),

@@ -64,6 +64,10 @@ VOUCHER = {
     "comment": text(1, 500, null=True, bad=(" ", "\n")),
 }
 ROLE = choice("read", "paywall", "write", "admin")
+MEMBER_ROLE = choice("read", "paywall", "write", "admin", "finance", "door")
+EVENTS = ([None], [[], ["x"] * 101, {}, "x", 1, True])
+"""Of a limited member. Those within the bounds must exist: tests/api/test_limited_members.py."""
+
 NEEDED_EMAIL = text(3, 254, free=False, good=("a@b.io",), bad=("ada", "a@b@c.io", "a b@c.io"))
 NEW_STATUS = choice("draft", "published")
 ANSWERS_GIVEN = (
@@ -186,8 +190,8 @@ CASES = {
         "overlap_seconds": integer(0, 86_400),
         "ttl_seconds": integer(60, 31_536_000),
     },
-    "MemberInvite": {"email": NEEDED_EMAIL, "role": ROLE},
-    "MemberChange": {"role": ROLE},
+    "MemberInvite": {"email": NEEDED_EMAIL, "role": MEMBER_ROLE, "event_ids": EVENTS},
+    "MemberChange": {"role": MEMBER_ROLE, "event_ids": EVENTS},
     "InvitationAccept": {
         "invitation": text(1, 200),
         "password": text(
@@ -198,9 +202,15 @@ CASES = {
             bad=("x" * 11,),
         ),
         "email": EMAIL,
+        "code": text(1, 40, null=True),
     },
     "KeyExchange": {"api_key": text(1, 200)},
-    "Login": {"tenant": text(1, 100), "email": text(1, 254), "password": text(1, 128)},
+    "Login": {
+        "tenant": text(1, 100),
+        "email": text(1, 254),
+        "password": text(1, 128),
+        "code": text(1, 40, null=True),
+    },
     "RefundSettle": {
         **ACCOUNT,
         "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
@@ -377,6 +387,7 @@ QUERIES = {
         "event_id": ID,
         "status": option("valid", "suspended", "void"),
         "redeemed": (["true", "false"], ["", "True", "1", "0", "no", "a\0b"]),
+        "return": option("offered", "in_progress", "resold"),
         "q": (["x", "x" * 200, FOUR_BYTES, "%_\\'"], ["", "x" * 201, "a\0b"]),
     },
 }

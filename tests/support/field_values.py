@@ -154,6 +154,7 @@ TENANT = {
     "locale": choice("de", "en", "pl"),
     "sale_mails": choice("none", "each", "daily"),
     "early_confirmation": BOOLEAN,
+    "second_factor_required": BOOLEAN,
     "payment_tolerance_percent": integer(0, 5),
     "payment_tolerance_most": integer(0, 5_000_000),
 }
@@ -201,6 +202,8 @@ PUBLIC_TICKET_TYPE = {
     "chain_ids": ([], [None, [], [1] * 9, [1, 1], {}, "1", 1, True]),
     "min_per_order": integer(1, 100),
     "max_per_order": integer(1, 100),
+    "returns": choice("none", "when_resold"),
+    "return_fee_percent": integer(0, 50),
     "sales_start_at": instant(good=[EPOCH], null=True),
     "sales_end_at": instant(null=True),
 }

@@ -53,6 +53,10 @@ IN_WORDS = {
         "Must be in the years 1970 to 9999.",
     },
     "starts": {"Must not have a time twice."},
+    "event_ids": {
+        "One of these events does not exist.",
+        "An administrator cannot be limited to events.",
+    },
     "audience": {
         "Of an event that is canceled, only the audience canceled can be told.",
         "This event is not canceled.",

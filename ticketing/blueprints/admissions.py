@@ -24,6 +24,8 @@ from ticketing.errors import (
     NoEmail,
     NotFound,
     NotRedeemed,
+    ReturnInProgress,
+    ReturnOffered,
     SaleCanceled,
     SoldOut,
     WasTransferred,
@@ -91,7 +93,9 @@ def change_answers(body: dict[str, Any], tenant: str, admission_id: str) -> Admi
 @blp.arguments(VoidSchema)
 @blp.response(200, AdmissionSchema)
 @audited(AdmissionSchema, before=admissions.get, details=("refund", "transferred", "force"))
-@blp.raises(NotFound, AdmissionVoid, AlreadyRedeemed, WasTransferred, DoorsUnsynced)
+@blp.raises(
+    NotFound, AdmissionVoid, AlreadyRedeemed, WasTransferred, ReturnInProgress, DoorsUnsynced
+)
 def void_admission(body: dict[str, Any], tenant: str, admission_id: str) -> Admission:
     """Take back an admission. Its seat goes back on sale. A repeat changes nothing."""
     return voids.void(caller().tenant_id, admission_id, **body)
@@ -113,7 +117,7 @@ def undo_entry(tenant: str, admission_id: str) -> Admission:
 @blp.response(200, ReissuedAdmissionSchema)
 @audited(AdmissionSchema, before=admissions.get, details=("email",))
 @never_stored("code")
-@blp.raises(NotFound, AdmissionVoid, AlreadyRedeemed, MailNotConfigured)
+@blp.raises(NotFound, AdmissionVoid, AlreadyRedeemed, ReturnOffered, MailNotConfigured)
 def reissue_admission(body: dict[str, Any], tenant: str, admission_id: str) -> Admission:
     """Give an admission a new code. The old code and QR end. Only this response shows the code.
 

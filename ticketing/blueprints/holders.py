@@ -10,14 +10,19 @@ from ticketing.errors import (
     AlreadyRedeemed,
     AnswersClosed,
     NotFound,
+    NotReturnable,
     NotTransferable,
     PaymentNotFinal,
+    RefundAddressMissing,
+    ReturnInProgress,
+    ReturnOffered,
+    ReturnsClosed,
     TooManyTransfers,
     TransfersClosed,
 )
 from ticketing.models.admissions import Admission
 from ticketing.services import admission_views
-from ticketing.services.orders import answers, holders, transfers
+from ticketing.services.orders import answers, holders, returns, transfers
 from ticketing.services.orders.transfers import Offer
 from ticketing.web import cors, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
@@ -30,7 +35,7 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/checkout/tenants/<tenant>/admissions/<admission_id>",
     guard=secret_guards.Holder(),
-    description="Read an admission, name its holder, and transfer it.",
+    description="Read an admission, name its holder, transfer it, and give it back.",
 )
 cors.open_to_all(blp)
 
@@ -73,6 +78,7 @@ def name_holder(body: dict[str, Any], tenant: str, admission_id: str) -> Admissi
     AdmissionVoid,
     AlreadyRedeemed,
     AdmissionSuspended,
+    ReturnOffered,
     NotTransferable,
     TransfersClosed,
     PaymentNotFinal,
@@ -92,6 +98,39 @@ def offer_transfer(body: dict[str, Any], tenant: str, admission_id: str) -> Offe
 def cancel_transfer(tenant: str, admission_id: str) -> Admission:
     """Take the offer back. Without an open offer, nothing changes."""
     return _shown(transfers.cancel(tenant, admission_id, admission_code()))
+
+
+@blp.post("/return")
+@idempotent
+@blp.response(200, HeldAdmissionSchema)
+@blp.raises(
+    NotFound,
+    AdmissionVoid,
+    AlreadyRedeemed,
+    AdmissionSuspended,
+    NotReturnable,
+    ReturnsClosed,
+    PaymentNotFinal,
+    RefundAddressMissing,
+)
+@never_stored(*NEVER_STORED, shown_again=_canceled_again)
+def give_back(tenant: str, admission_id: str) -> Admission:
+    """Give the admission back. If its place is sold on, the amount goes to the order's buyer.
+
+    Until then it stays valid, and can be kept after all. An open transfer ends. A repeat changes
+    nothing. It goes to the address that the order has stated.
+    """
+    return _shown(returns.offer(tenant, admission_id, admission_code()))
+
+
+@blp.post("/return/cancel")
+@idempotent
+@blp.response(200, HeldAdmissionSchema)
+@blp.raises(NotFound, ReturnInProgress)
+@never_stored(*NEVER_STORED, shown_again=_canceled_again)
+def keep_after_all(tenant: str, admission_id: str) -> Admission:
+    """Keep an admission that was given back. If it was not, nothing changes."""
+    return _shown(returns.cancel(tenant, admission_id, admission_code()))
 
 
 def _shown(admission: Admission) -> Admission:

@@ -12,6 +12,7 @@ from ticketing.errors import (
     NotTransferable,
     OfferEnded,
     PaymentNotFinal,
+    ReturnOffered,
     TransfersClosed,
 )
 from ticketing.limits import CallClass
@@ -48,6 +49,7 @@ def _accepted_again(stored: dict[str, Any]) -> dict[str, Any]:
     AdmissionVoid,
     AlreadyRedeemed,
     AdmissionSuspended,
+    ReturnOffered,
     NotTransferable,
     TransfersClosed,
     PaymentNotFinal,

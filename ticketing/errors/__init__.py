@@ -5,6 +5,7 @@ its own errors, below these: see ticketing/services/x402/errors.py.
 
 base.py: all statuses but 409, the base class, and the body of a response
 conflicts.py: the 409s: the request is valid, but not in the current state
+returns.py: those of admissions that are given back
 
 TicketingError
 ├── BadRequest                400  malformed_json
@@ -55,6 +56,11 @@ TicketingError
 │   ├── IntentCanceled             intent_canceled
 │   ├── IntentReversed             intent_reversed
 │   ├── IntentNotCancelable        intent_not_cancelable
+│   ├── NotReturnable              not_returnable
+│   ├── ReturnsClosed              returns_closed
+│   ├── ReturnInProgress           return_in_progress
+│   ├── ReturnOffered              return_offered
+│   ├── RefundAddressMissing       refund_address_missing
 │   ├── NotTransferable            not_transferable
 │   ├── AlreadyRedeemed            already_redeemed
 │   ├── AdmissionVoid              admission_void
@@ -119,3 +125,4 @@ TicketingError
 # Every error can be imported from here, also a new one.
 from ticketing.errors.base import *  # noqa: F403
 from ticketing.errors.conflicts import *  # noqa: F403
+from ticketing.errors.returns import *  # noqa: F403

@@ -1,7 +1,8 @@
 """Admissions, one per seat, and the offers to transfer them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from peewee import (
     BigIntegerField,
@@ -13,12 +14,20 @@ from peewee import (
     fn,
 )
 
-from ticketing.constants import RefundRecipient
+from ticketing.constants import RESOLD_REASON, AdmissionStatus, RefundRecipient, ReturnStatus
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import FORGIVEN, PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+
+
+class GivingBack(NamedTuple):
+    """What becomes of an admission that is given back. `amount` comes back, in micro-units."""
+
+    status: ReturnStatus
+    amount: int
+    offered_at: datetime | None
 
 
 class Admission(BaseModel):
@@ -33,6 +42,9 @@ class Admission(BaseModel):
     what it cost became owed when it was voided. `amount` is what it cost, in micro-units; None: the
     unit amount of its order (of a guest: 0). `released` is how much of it its order keeps no more.
     It never falls.
+
+    `returned_at`: since when its holder gives it back, for `return_amount` micro-units. Both are
+    None again when it is not given back any more.
 
     `change_number` orders the changes of one event for the manifest. Each change that a door must
     know sets it to None. services.door numbers the committed rows.
@@ -62,6 +74,8 @@ class Admission(BaseModel):
     void_refund = BooleanField(default=False)
     amount = BigIntegerField(null=True)
     released = BigIntegerField(default=0)
+    return_amount = BigIntegerField(null=True)
+    returned_at = UtcDateTimeField(null=True)
     qr = TextField(null=True)
     change_number = BigIntegerField(null=True)
     created_at = UtcDateTimeField()
@@ -100,6 +114,18 @@ class Admission(BaseModel):
         """Whether the payment of its order is final. A guest has none. It may read the order."""
         order = None if self.intent_id is None else self.intent
         return order is None or bool(order.final)
+
+    @property
+    def giving_back(self) -> GivingBack | None:
+        """What becomes of it, if it is given back, or was sold on. It may read the ticket type."""
+        if self.status == AdmissionStatus.VOID:
+            is_resold = self.void_reason == RESOLD_REASON
+            return GivingBack(ReturnStatus.RESOLD, int(self.released), None) if is_resold else None
+        if self.returned_at is None:
+            return None
+        is_free = self.ticket_type.taken < self.ticket_type.offered
+        status = ReturnStatus.OFFERED if is_free else ReturnStatus.IN_PROGRESS
+        return GivingBack(status, int(self.return_amount or 0), self.returned_at)
 
     @property
     def transferred(self) -> bool:

@@ -5,9 +5,9 @@ from datetime import datetime
 from peewee import ForeignKeyField, IntegerField, TextField
 
 from ticketing import clock, credentials
-from ticketing.constants import KeyStatus
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
+from ticketing.roles import KeyStatus
 
 
 class ApiKey(BaseModel):

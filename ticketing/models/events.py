@@ -19,6 +19,7 @@ from ticketing.constants import (
     DOORS_BEFORE_START,
     EPOCH,
     OVER_AFTER_START,
+    RETURNS_END_BEFORE_DOORS,
     Obstacle,
     Visibility,
 )
@@ -110,6 +111,11 @@ class Event(BaseModel):
         """When the doors open: as set, or some time before the start."""
         opens: datetime = self.doors_open_at or max(EPOCH, self.start_at - DOORS_BEFORE_START)
         return opens
+
+    @property
+    def returns_end(self) -> datetime:
+        """Until when seats can be given back: some hours before the doors open."""
+        return self.doors_open - RETURNS_END_BEFORE_DOORS
 
     @property
     def transfers_end(self) -> datetime:

@@ -20,6 +20,7 @@ class IntentItem(BaseModel):
     unit_amount = BigIntegerField()
     admission = BooleanField()
     vouchered = BooleanField()
+    return_fee_percent = IntegerField(null=True)
 
     class Meta:
         table_name = "intent_items"
@@ -35,4 +36,5 @@ class IntentItem(BaseModel):
             self.unit_amount,
             self.admission,
             self.vouchered,
+            self.return_fee_percent,
         )

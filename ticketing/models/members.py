@@ -7,9 +7,10 @@ from datetime import datetime
 from peewee import AnyField, ForeignKeyField, TextField
 
 from ticketing import clock
-from ticketing.constants import EPOCH, MemberStatus
+from ticketing.constants import EPOCH
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
+from ticketing.roles import MemberStatus
 
 
 class EventIdsField(AnyField):

@@ -64,6 +64,7 @@ class Item(NamedTuple):
 
     `list_amount`: the price, or the lowest price, of that time without a voucher. `admission`: the
     seats count in the event's capacity. `vouchered`: each uses the voucher of the order once.
+    `return_fee_percent`: what the organizer keeps of a seat that is given back. None: it cannot be.
     """
 
     ticket_type_id: str
@@ -72,6 +73,7 @@ class Item(NamedTuple):
     unit_amount: int
     admission: bool
     vouchered: bool
+    return_fee_percent: int | None = None
 
     @property
     def amount(self) -> int:
@@ -115,6 +117,8 @@ class PaymentIntent(BaseModel):
     `pending_block` the first of them. None: not known. `waived` is what
     the organizer wrote off. `seats_refunded` counts the seats that were voided with a refund.
     `tolerance`: how much may be missing of its payment, if that comes in time: see `forgiven`.
+    `pooled`: how many of its seats replace others that were given back, until that is done. They
+    count in `taken` of their ticket type, and not in `held` or `sold`.
     `released` is the sum of what its admissions released. `free_seats`: how many of its seats count
     as free (None: all, if it costs nothing).
     `early_confirmations`: with so many blocks it may be confirmed before its payment is final.
@@ -160,6 +164,7 @@ class PaymentIntent(BaseModel):
     waived = BigIntegerField(default=0)
     seats_refunded = IntegerField(default=0)
     released = BigIntegerField(default=0)
+    pooled = IntegerField(default=0)
     has_items = BooleanField(default=False)
     free_seats = IntegerField(null=True)
     voucher = ForeignKeyField(Voucher, null=True)

@@ -18,6 +18,7 @@ from ticketing.constants import (
     MICRO_UNIT_DECIMALS,
     Availability,
     Obstacle,
+    ReturnPolicy,
     TicketTypeWarning,
 )
 from ticketing.models.base import BaseModel, UtcDateTimeField
@@ -73,6 +74,10 @@ class TicketType(BaseModel):
     least one seat of admission. `require_voucher`: only a voucher that names it opens it.
     `hide_without_voucher`: it is not even shown without one.
 
+    `returns`: whether holders may give seats back (a ReturnPolicy), of which the organizer keeps
+    `return_fee_percent` percent. `offered`: seats that they give back, and that are still sold.
+    `taken`: how many of these are in orders that wait for a swap: see services/payments/resales.py.
+
     `chain_id` is the network that is proposed to buyers, `chain_ids` all on which they may pay.
     `several_chains` are these if there are several: `chain_id` is the first then.
 
@@ -104,6 +109,10 @@ class TicketType(BaseModel):
     capacity = BigIntegerField(null=True)
     held = BigIntegerField(default=0)
     sold = BigIntegerField(default=0)
+    returns = TextField(default=ReturnPolicy.NONE)
+    return_fee_percent = IntegerField(default=0)
+    offered = BigIntegerField(default=0)
+    taken = BigIntegerField(default=0)
     min_per_order = IntegerField()
     max_per_order = IntegerField()
     sales_start_at = UtcDateTimeField(null=True)
@@ -129,8 +138,18 @@ class TicketType(BaseModel):
 
     @property
     def available(self) -> int | None:
-        """How many tickets can still be held. None: unlimited."""
+        """How many tickets can still be held of the capacity. None: unlimited."""
         return None if self.capacity is None else self.capacity - self.held - self.sold
+
+    @property
+    def in_pool(self) -> int:
+        """How many seats are given back, and can be held."""
+        return int(self.offered - self.taken)
+
+    @property
+    def return_terms(self) -> int | None:
+        """The fee in percent with which an order of now can be given back. None: it cannot."""
+        return self.return_fee_percent if self.returns == ReturnPolicy.WHEN_RESOLD else None
 
     @property
     def chain_ids(self) -> Sequence[int]:

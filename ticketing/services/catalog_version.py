@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from peewee import JOIN, Case, ModelSelect
 
 from ticketing import clock
-from ticketing.constants import FEW_LEFT
+from ticketing.constants import FEW_LEFT, HOLD_UNDER_PRESSURE
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
@@ -23,7 +23,8 @@ from ticketing.models.ticket_types import EventStock, TicketType
 T = TypeVar("T")
 
 State = list[tuple[Any, ...]]
-"""A tenant's revision, once for each ticket type of an event of which few are left, with how many.
+"""A tenant's revision, once for each ticket type of an event of which few are left, with how many,
+and how many are given back.
 
 Stock is not part of the revision: otherwise all buyers of a tenant would wait for one row. While
 many are left, orders do not change the state.
@@ -58,7 +59,7 @@ class Versioned(Generic[T]):
 
 def of_tenant(tenant: Tenant, now: datetime) -> Version:
     """Return the version of data that is read after `tenant`."""
-    return Version(tenant.id, None, [(tenant.revision, None, None, None, None)], now, None)
+    return Version(tenant.id, None, [(tenant.revision, None, None, None, None, None)], now, None)
 
 
 def of_event(tenant: Tenant, event: Event, shown: Iterable[TicketType], now: datetime) -> Version:
@@ -70,7 +71,7 @@ def of_event(tenant: Tenant, event: Event, shown: Iterable[TicketType], now: dat
     """
     state = [(tenant.revision, *few_left) for _, *few_left in _state(tenant.id, event.id)]
     times = [time for each in shown for time in (each.sales_start_at, each.sales_end_at)]
-    times.append(event.over_at)
+    times += [event.over_at, event.returns_end - HOLD_UNDER_PRESSURE]
     until = min((time for time in times if time is not None and time > now), default=None)
     return Version(tenant.id, event.id, state, now, until)
 
@@ -129,6 +130,7 @@ def _state_of(tenant_id: Any, event_id: Any) -> ModelSelect[Tenant]:
             Case(None, [(is_few_of_type, of_type)], None),
             Case(None, [(is_few_of_event, of_event)], None),
             Case(None, [(is_unsold, TicketType.id)], None),
+            TicketType.offered - TicketType.taken,
         )
         .join_from(Tenant, EventStock, JOIN.LEFT_OUTER, on=(EventStock.event == event_id))
         .join_from(

@@ -364,6 +364,8 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
         terms = order_terms.fix(wanted, order.chain_id, known, config)
         now, payment = chains.now_on(terms.chain_id, known), terms.columns
     deadline = now + _hold_of(held, order, config)
+    if held.is_pooled:
+        deadline = min(deadline, first.event.returns_end)
     has_items = lines.needs_items(wanted)
     columns = {
         "id": ids.new(ids.INTENT),
@@ -375,6 +377,7 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
         "amount": amount,
         "tolerance": first.tenant.tolerance_of(amount, payment.get("token_decimals", 0)),
         "has_items": has_items,
+        "pooled": lines.seats(wanted) if held.is_pooled else 0,
         "voucher": None if wanted[0].voucher is None else wanted[0].voucher.id,
         "free_seats": lines.free_seats(wanted) if has_items else None,
         "currency": CURRENCY,

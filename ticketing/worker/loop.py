@@ -21,7 +21,7 @@ from ticketing.services.notifications import (
     webhook_secrets,
     webhooks,
 )
-from ticketing.services.payments import settlement
+from ticketing.services.payments import resales, settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.chain_tasks import CHAIN_TASKS
 from ticketing.worker.delivering import Delivering
@@ -51,6 +51,8 @@ def _keep_house(config: Config) -> None:
     reserve.keep()
     idempotency.forget_old()
     settlement.expire_free()
+    resales.swap_some()
+    resales.end_some_offers()
     rate_limits.forget_old()
     sessions.forget_old()
     invitations.forget_old()

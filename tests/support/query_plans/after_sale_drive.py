@@ -11,17 +11,12 @@ from tests.support.mails import ADA, PUBLIC_URL
 from tests.support.query_plans.catalog_drive import CatalogDrive, MemberBrowser
 from tests.support.query_plans.notifications_drive import NOBODY
 from tests.support.webhook_endpoints import Webhook
-from ticketing.constants import (
-    AdmissionStatus,
-    Flag,
-    IntentStatus,
-    KeyStatus,
-    RefundStatus,
-)
+from ticketing.constants import AdmissionStatus, Flag, IntentStatus, RefundStatus
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.door import DoorDevice
 from ticketing.models.members import Member, Session
 from ticketing.models.notifications import Notification, WebhookEndpoint
+from ticketing.roles import KeyStatus
 from tools import anvil
 
 

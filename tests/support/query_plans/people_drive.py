@@ -33,6 +33,9 @@ class PeopleDrive(PagesDrive):
         member = f"{path}/{invited['id']}"
         assert me.patch(member, {"role": "write"}).status_code == 200
         assert post_twice(me, f"{member}/disable", None).status_code == 200
+        limit = {"role": "door", "event_ids": [self.hit.id]}
+        assert me.patch(member, limit).status_code == 200
+        assert me.patch(member, {"role": "write", "event_ids": None}).status_code == 200
         link = post_twice(me, f"{member}/invite", None).json["invitation_url"]
         assert accept(self.acme, link).status_code == 200
         self._use_sessions()

@@ -11,7 +11,7 @@ from schemas.api_keys import (
     ApiKeySchema,
     NewApiKeySchema,
 )
-from ticketing.constants import DEFAULT_KEY_TTL, DEFAULT_OVERLAP, KeyStatus
+from ticketing.constants import DEFAULT_KEY_TTL, DEFAULT_OVERLAP
 from ticketing.models.api_keys import ApiKey
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import list_filters, one_time, words
@@ -19,7 +19,7 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
 from ticketing.pages.forms import Form
-from ticketing.roles import Role
+from ticketing.roles import KeyStatus, Role
 from ticketing.services.access import api_keys
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config

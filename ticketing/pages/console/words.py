@@ -10,8 +10,6 @@ from ticketing.constants import (
     EventType,
     Flag,
     IntentStatus,
-    KeyStatus,
-    MemberStatus,
     PriceMode,
     Publication,
     QuestionType,
@@ -30,7 +28,7 @@ from ticketing.notification_types import (
     SaleMails,
     WebhookStatus,
 )
-from ticketing.roles import Role
+from ticketing.roles import KeyStatus, MemberStatus, Role
 
 
 class Word(NamedTuple):
@@ -286,6 +284,7 @@ SCANS = {
     ScanOutcome.WRONG_EVENT: Word("Another event", "bad"),
     ScanOutcome.UNKNOWN: Word("Not a ticket", "bad"),
     ScanOutcome.NOT_OPEN: Word("Doors not open", "bad"),
+    ScanOutcome.RETURNED: Word("Given back", "bad"),
     ScanOutcome.NOTHING_TO_UNDO: Word("Nothing to undo", "quiet"),
     ScanOutcome.NONCE_REUSED: Word("Scan sent twice", "quiet"),
 }
@@ -298,6 +297,7 @@ CONFLICTS = {
     ScanOutcome.WRONG_EVENT: "The ticket is for another event.",
     ScanOutcome.UNKNOWN: "The code belongs to no ticket.",
     ScanOutcome.NOT_OPEN: "The doors were not open yet.",
+    ScanOutcome.RETURNED: "The ticket was given back, and its place was sold on.",
 }
 """Why somebody should not have been let in by a device that was offline."""
 

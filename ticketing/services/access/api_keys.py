@@ -4,12 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 from ticketing import clock, credentials, ids
-from ticketing.constants import KeyStatus
 from ticketing.credentials import Keyring
 from ticketing.errors import Invalid, KeyNotActive, NotFound
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.tenants import Tenant
-from ticketing.roles import Role
+from ticketing.roles import KeyStatus, Role
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 MAX_NAME = 100

@@ -13,14 +13,13 @@ from typing import Any
 from peewee import IntegrityError
 
 from ticketing import clock, ids
-from ticketing.constants import MemberStatus
 from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.errors import FieldMessage, Invalid, LastAdmin, MemberExists, NotFound
 from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.models.members import Invitation, Member
 from ticketing.models.tenants import Tenant
-from ticketing.roles import SCANNING, Role
+from ticketing.roles import SCANNING, MemberStatus, Role
 from ticketing.services.access import passwords, sessions
 from ticketing.services.pagination import Page, PageRequest, paginate
 

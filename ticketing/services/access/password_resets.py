@@ -11,13 +11,13 @@ from datetime import timedelta
 
 from ticketing import clock, credentials, ids
 from ticketing.config import Config
-from ticketing.constants import MemberStatus
 from ticketing.credentials import Keyring
 from ticketing.errors import Invalid, InvalidCredentials, NotFound, PasswordResetEnded
 from ticketing.models.members import Member
 from ticketing.models.notifications import Mail
 from ticketing.models.tenants import Tenant
 from ticketing.notification_types import MailKind
+from ticketing.roles import MemberStatus
 from ticketing.services.access import members, passwords, sessions
 from ticketing.services.notifications import mail_queue
 

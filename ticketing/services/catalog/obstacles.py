@@ -104,7 +104,10 @@ def of_ticket_type(
             ticket_type.sales_end_at is not None and now >= ticket_type.sales_end_at
         ),
         Obstacle.EVENT_OVER: now >= event.over_at,
-        Obstacle.SOLD_OUT: any(each < ticket_type.min_per_order for each in left),
+        Obstacle.SOLD_OUT: (
+            any(each < ticket_type.min_per_order for each in left)
+            and stock.in_pool(ticket_type, event) < ticket_type.min_per_order
+        ),
         # The last one, and for information: those who have a voucher can buy.
         Obstacle.VOUCHER_ONLY: ticket_type.require_voucher,
     }

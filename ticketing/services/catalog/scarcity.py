@@ -32,6 +32,8 @@ def few_left(ticket_type: TicketType, event_stock: EventStock | None) -> int | N
         return None
     least = min(stocks, key=lambda each: int(each.available or 0))
     left, capacity = int(least.available or 0), int(least.capacity or 0)
+    if left == 0:
+        left = ticket_type.in_pool
     return left if left <= FEW_LEFT and 100 * left <= FEW_LEFT_PERCENT * capacity else None
 
 

@@ -42,6 +42,7 @@ _COLUMNS = (
     Admission.code,
     Admission.qr,
     Admission.holder_name,
+    Admission.returned_at,
 )
 
 # A change sets the admission's change number to NULL, in its own transaction. Most admissions of
@@ -122,6 +123,7 @@ class Manifest:
         code: str,
         qr: str | None,
         holder_name: str | None,
+        returned_at: datetime | str | None,
     ) -> dict[str, Any]:
         admission = {
             "id": admission_id,
@@ -131,6 +133,7 @@ class Manifest:
             "redeemed_at": _instant(redeemed_at),
             "code_digest": self._digest(code),
             "qr_digest": qr and self._digest(qr),
+            "returned": returned_at is not None,
         }
         if not self.shows_names:
             return admission

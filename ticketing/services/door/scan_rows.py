@@ -30,6 +30,7 @@ _COLUMNS = (
     Admission.redeemed_at,
     Admission.redeemed_gate,
     Admission.redeemed_by,
+    Admission.returned_at,
     *SCANNED_TYPE,
 )
 

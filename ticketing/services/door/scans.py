@@ -32,6 +32,7 @@ from ticketing.services.door.devices import DoorCaller
 from ticketing.services.door.ticket_signing import Ticket
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
+from ticketing.services.orders import returns, stock
 
 FEW_CHECKS = 20
 """So many signatures of one request are always checked. A device that is online has fewer."""
@@ -223,6 +224,9 @@ class _Batch:
         }
         codes = {ids.typed(request.code) for request in requests if request.code is not None}
         admissions = scan_rows.lock(self._event.id, admission_ids, codes)
+        given_back = {each.ticket_type_id for each in admissions if each.returned_at is not None}
+        if len(given_back) > 1:
+            stock.lock_types(given_back)
         self._by_id = {admission.id: admission for admission in admissions}
         self._by_code = {admission.code: admission for admission in admissions}
         self._elsewhere = scan_rows.codes_of_other_events(
@@ -261,6 +265,9 @@ class _Batch:
         """Let the holder in, or say why not."""
         is_open = scan.scanned_at >= self._event.doors_open
         verdict = _verdict(admission, generation, is_open=is_open)
+        if verdict is ScanOutcome.ADMITTED and admission.returned_at is not None:
+            # Whoever comes keeps the seat, unless somebody is paying for it.
+            verdict = verdict if returns.withdraw(admission) else ScanOutcome.RETURNED
         if verdict is ScanOutcome.ADMITTED:
             is_in = scan_rows.let_in(admission, scan)
             assert is_in, "the admission is locked"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ticketing import clock
-from ticketing.constants import IntentStatus, Publication
+from ticketing.constants import RESOLD_REASON, IntentStatus, Publication
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
 from ticketing.models.members import Member
@@ -202,8 +202,20 @@ def admission_transferred(admission: Admission) -> Fact:
 
 
 def admission_voided(admission: Admission) -> Fact:
-    """The organizer took one admission back."""
-    return NotificationType.ADMISSION_VOIDED, _admission(admission)
+    """The organizer took one admission back, or it was given back and sold on."""
+    resold = {"reason": RESOLD_REASON} if admission.void_reason == RESOLD_REASON else {}
+    return NotificationType.ADMISSION_VOIDED, {**_admission(admission), **resold}
+
+
+def return_offered(admission: Admission) -> Fact:
+    """The holder gives an admission back, if somebody else buys its place."""
+    data = {**_admission(admission), "return_amount": admission.return_amount}
+    return NotificationType.ADMISSION_RETURN_OFFERED, data
+
+
+def return_canceled(admission: Admission) -> Fact:
+    """The admission is not given back any more."""
+    return NotificationType.ADMISSION_RETURN_CANCELED, _admission(admission)
 
 
 def admission_reissued(admission: Admission) -> Fact:

@@ -29,6 +29,7 @@ admissions.py: issued when an order is confirmed; suspended while its payment is
 holders.py: what a code opens; who may be named as holder, until they have entered
 transfers.py: offer and accept: the new holder gets a new code, and the old one ends. Of an
     acceptance, a scan, a void and a cancelation, only the first counts
+returns.py: a holder gives a seat back, and gets money if its place is sold on
 questions.py: what an event asks buyers and attendees; its row counts the questions
 answers.py, answer_values.py: their answers: of an order in its transaction, of a ticket until the
     doors open; each type as text, JSON and in a CSV file

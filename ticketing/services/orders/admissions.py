@@ -8,7 +8,7 @@ from typing import Any
 from peewee import Expression, ModelSelect
 
 from ticketing import clock, credentials, ids
-from ticketing.constants import AdmissionStatus
+from ticketing.constants import RESOLD_REASON, AdmissionStatus, ReturnStatus
 from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.base import holds_text, literal
@@ -19,6 +19,16 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 _insert = prepared_insert(Admission)
+
+_IS_OFFERED = Admission.returned_at.is_null(False)
+_IS_FREE = Admission.ticket_type.in_(
+    TicketType.select(TicketType.id).where(TicketType.taken < TicketType.offered)
+)
+_GIVING_BACK = {
+    ReturnStatus.OFFERED: _IS_OFFERED & _IS_FREE,
+    ReturnStatus.IN_PROGRESS: _IS_OFFERED & ~_IS_FREE,
+    ReturnStatus.RESOLD: Admission.void_reason == literal(RESOLD_REASON),
+}
 
 
 @Prepared
@@ -136,6 +146,7 @@ def list_page(
     status: AdmissionStatus | None,
     redeemed: bool | None,
     q: str | None,
+    giving_back: ReturnStatus | None = None,
     event_ids: Collection[str] | None = None,
     newest_first: bool = False,
 ) -> Page[Admission]:
@@ -157,13 +168,18 @@ def list_page(
     if redeemed is not None:
         # Partial indexes exist for the redeemed ones.
         query = query.where(Admission.redeemed_at.is_null(not redeemed))
+    if giving_back is not None:
+        query = query.where(_GIVING_BACK[giving_back])
     if q is not None:
         query = query.where(
             holds_text(Admission.holder_name, q) | holds_text(Admission.holder_email, q)
         )
     scope = f"admissions {tenant_id} {event_id} {status} {redeemed} {q!r}"
+    if giving_back is not None:
+        scope += f" {giving_back}"
     admission_page = paginate(query, [Admission.id], page, scope=scope, descending=newest_first)
     _read_orders_of_old(admission_page.data)
+    _read_types_of_given_back(admission_page.data)
     return admission_page
 
 
@@ -190,6 +206,16 @@ def guests(tenant_id: str, event_id: str, page: PageRequest) -> Page[Admission]:
         .where(Admission.event == only_event(tenant_id, event_id), Admission.intent.is_null())
     )
     return paginate(query, [Admission.id], page, scope=f"guests {event_id}", descending=True)
+
+
+def _read_types_of_given_back(found: Sequence[Admission]) -> None:
+    """Read the ticket types of admissions that are given back, all in one query."""
+    given_back = [each for each in found if each.returned_at is not None]
+    if given_back:
+        wanted = TicketType.id.in_({each.ticket_type_id for each in given_back})
+        types = {each.id: each for each in TicketType.select().where(wanted)}
+        for each in given_back:
+            each.ticket_type = types[each.ticket_type_id]
 
 
 def _read_orders_of_old(found: Sequence[Admission]) -> None:

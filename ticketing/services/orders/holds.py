@@ -30,6 +30,7 @@ _OF_EVENT = (
     Event.title,
     Event.start_at,
     Event.end_at,
+    Event.doors_open_at,
     Event.capacity,
     Event.carts,
     Event.order_questions,
@@ -68,12 +69,14 @@ class Held:
     """Seats that are held: the lines of an order, its event if that has a capacity, and its chain.
 
     The lines are as the locked ticket types say, with the event as it was read before. `chains` has
-    the state of the chain on which the order is paid, if the worker has read it.
+    the state of the chain on which the order is paid, if the worker has read it. `is_pooled`: they
+    replace seats that are given back, and count in no capacity.
     """
 
     lines: Sequence[Line]
     event_stock: EventStock | None
     chains: Mapping[int, ChainState]
+    is_pooled: bool = False
 
     def unsold(self, line: Line) -> int | None:
         """Return how many seats of a line are not sold, held ones included. None: unlimited."""
@@ -160,12 +163,18 @@ def all_on_sale(tenant_id: str, event_reference: str) -> list[TicketType]:
 
 
 def left(ticket_type: TicketType) -> int | None:
-    """Return how many tickets can still be held, without a transaction. None: unlimited."""
-    return _least(ticket_type.available, _left_of_event(ticket_type))
+    """Return how many tickets can still be held, without a transaction. None: unlimited.
+
+    If none of the capacity is left, those that are given back count.
+    """
+    most = _least(ticket_type.available, _left_of_event(ticket_type))
+    return stock.in_pool(ticket_type, ticket_type.event) if most == 0 else most
 
 
 def check_left(wanted: Sequence[Line]) -> None:
     """Refuse an order for more than is left, without a transaction. SoldOut."""
+    if _fits_pool(wanted):
+        return
     for line in wanted:
         most = line.ticket_type.available
         if most is not None and most < line.quantity:
@@ -191,6 +200,9 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
     capacity since the ticket types were read, or one of these became, or stopped to be, one of
     admission.
 
+    If nothing is left of the capacity, an order of one ticket type without a voucher may get seats
+    that are given back: see services/payments/resales.py.
+
     If it fails, roll the transaction back. The ticket types are locked afterwards, so until the
     commit their event stays published, and nobody adds or removes a capacity of the event.
     """
@@ -198,7 +210,7 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
     is_capped = event.capacity is not None and seats > 0
     event_stock = stock.hold_of_event(event.id, seats) if is_capped else None
     if is_capped and event_stock is None and _again(wanted[0]).event.capacity is not None:
-        raise SoldOut
+        return _hold_of_pool(wanted, chain_states)
     voucher = wanted[0].voucher
     if voucher is not None:
         voucher = vouchers.hold(voucher, lines.voucher_usages(wanted), clock.now())
@@ -206,7 +218,11 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
     for line in sorted(wanted, key=lambda line: str(line.ticket_type.id)):
         held = stock.hold(line.ticket_type.id, line.quantity)
         if held is None:
-            raise sold_out(wanted, line)
+            if not _fits_pool(wanted):
+                raise sold_out(wanted, line)
+            if event_stock is not None:
+                stock.release_of_event(event.id, seats)
+            return _hold_of_pool(wanted, chain_states)
         _check_unchanged(line, held, is_counted=event_stock is not None)
         held.event, held.tenant = event, line.ticket_type.tenant
         locked[held.id] = held
@@ -216,6 +232,29 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
     if lines.voucher_usages(now) != lines.voucher_usages(wanted):
         raise VoucherInvalid  # it is for other ticket types since a moment ago
     return Held(now, event_stock, chain_states)
+
+
+def _hold_of_pool(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held:
+    """Hold seats that are given back, for an order of one ticket type. SoldOut."""
+    line = wanted[0]
+    if not _fits_pool(wanted):
+        raise SoldOut
+    taken = stock.take(line.ticket_type.id, line.quantity)
+    if taken is None:
+        raise sold_out(wanted, line)
+    _check_unchanged(line, taken, is_counted=True)
+    taken.event, taken.tenant = line.ticket_type.event, line.ticket_type.tenant
+    if taken.chain_ids != line.ticket_type.chain_ids:
+        chain_states = chains.states()
+    return Held([Line(line.wanted, taken)], None, chain_states, is_pooled=True)
+
+
+def _fits_pool(wanted: Sequence[Line]) -> bool:
+    """Return whether an order may have seats that are given back, as its ticket type was read."""
+    line = wanted[0]
+    if len(wanted) > 1 or line.voucher is not None:
+        return False
+    return line.quantity <= stock.in_pool(line.ticket_type, line.ticket_type.event)
 
 
 def is_scarce_beside(intent: PaymentIntent) -> bool:

@@ -24,6 +24,7 @@ def write(intent: PaymentIntent) -> None:
                 "unit_amount": item.unit_amount,
                 "admission": item.admission,
                 "vouchered": item.vouchered,
+                "return_fee_percent": item.return_fee_percent,
             }
             for position, item in enumerate(intent.items)
         ]

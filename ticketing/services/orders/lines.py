@@ -83,6 +83,7 @@ class Line:
             self.unit_amount,
             self.ticket_type.admission,
             self.is_vouchered,
+            self.ticket_type.return_terms,
         )
 
 
@@ -123,4 +124,4 @@ def needs_items(lines: Sequence[Line]) -> bool:
     """Return whether an order of these lines needs rows of its own for its items."""
     (item, *others) = [line.item for line in lines]
     plain = item.list_amount == item.unit_amount and item.admission and not item.vouchered
-    return bool(others) or not plain
+    return bool(others) or not plain or item.return_fee_percent is not None

@@ -4,7 +4,13 @@ from ticketing import credentials
 from ticketing.config import Config
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import write_transaction
-from ticketing.errors import AdmissionVoid, AlreadyRedeemed, MailNotConfigured, NoEmail
+from ticketing.errors import (
+    AdmissionVoid,
+    AlreadyRedeemed,
+    MailNotConfigured,
+    NoEmail,
+    ReturnOffered,
+)
 from ticketing.models.admissions import Admission
 from ticketing.notification_types import MailKind
 from ticketing.services.notifications import facts, feed, mail_queue
@@ -14,7 +20,8 @@ from ticketing.services.orders import admissions
 def reissue(tenant_id: str, admission_id: str, *, email: str | None, config: Config) -> Admission:
     """Start a new generation of an admission. Return it with its new code, to be shown once.
 
-    With an `email`, the code is only sent there. NotFound, AdmissionVoid, AlreadyRedeemed.
+    With an `email`, the code is only sent there. NotFound, AdmissionVoid, AlreadyRedeemed,
+    ReturnOffered.
     MailNotConfigured with an `email`: nothing can be sent, and the code must not be shown instead.
     """
     admissions.get(tenant_id, admission_id)
@@ -32,13 +39,16 @@ def reissue(tenant_id: str, admission_id: str, *, email: str | None, config: Con
                 Admission.id == admission_id,
                 Admission.status != AdmissionStatus.VOID,
                 Admission.redeemed_at.is_null(),
+                Admission.returned_at.is_null(),
             )
             .returning(Admission)
             .execute()
         )
         if not reissued:
             now = admissions.get(tenant_id, admission_id)
-            raise AdmissionVoid if now.status == AdmissionStatus.VOID else AlreadyRedeemed
+            if now.status == AdmissionStatus.VOID:
+                raise AdmissionVoid
+            raise AlreadyRedeemed if now.redeemed_at is not None else ReturnOffered
         admissions.end_transfers(Admission.id == admission_id)
         (admission,) = reissued
         feed.record(tenant_id, *facts.admission_reissued(admission))

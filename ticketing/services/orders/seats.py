@@ -84,6 +84,9 @@ def hold_again(intent: PaymentIntent, paid_at: datetime) -> dict[str, TicketType
 
 def release(intent: PaymentIntent) -> None:
     """Release what an order holds. StockMoved."""
+    if intent.pooled:
+        stock.give_up(intent.ticket_type_id, intent.pooled)
+        return
     _release_shared(intent)
     for item in _by_type(intent):
         stock.release(item.ticket_type_id, item.quantity)
@@ -93,8 +96,10 @@ def sell(intent: PaymentIntent) -> tuple[list[tuple[Item, StockCount]], Voucher 
     """Sell what an order holds. StockMoved.
 
     Return each item with what is sold of its type now, and the voucher as it is now, if one is
-    used.
+    used. Seats that replace others count as taken until these are void.
     """
+    if intent.pooled:
+        return [], None
     event_id, counted = _counted(intent)
     if event_id is not None:
         stock.sell_of_event(event_id, counted)

@@ -11,11 +11,14 @@ one is paid, `sell` makes it 2 and 8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from peewee import Field, ModelUpdate, fn
 
+from ticketing import clock
+from ticketing.constants import HOLD_UNDER_PRESSURE
+from ticketing.db.connection import locked
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import EventStock, StockCount, TicketType
@@ -39,6 +42,10 @@ OF_TICKET_TYPE = (
     TicketType.capacity,
     TicketType.held,
     TicketType.sold,
+    TicketType.returns,
+    TicketType.return_fee_percent,
+    TicketType.offered,
+    TicketType.taken,
     TicketType.min_per_order,
     TicketType.max_per_order,
     TicketType.sales_start_at,
@@ -96,11 +103,46 @@ class _Changes:
         self.take_back: Prepared[Any] = Prepared(take_back)
 
 
+class _Pool:
+    """The changes of the seats that are given back, of a ticket type."""
+
+    def __init__(self) -> None:
+        def change(of: Any, condition: Any, **columns: Any) -> ModelUpdate:
+            return TicketType.update(columns).where(TicketType.id == of, condition)
+
+        def take(of: Any, quantity: Any) -> ModelUpdate:
+            taken = TicketType.taken + quantity
+            is_left = taken <= TicketType.offered
+            return change(of, is_left, taken=taken).returning(*OF_TICKET_TYPE)
+
+        def give_up(of: Any, quantity: Any) -> ModelUpdate:
+            is_taken = TicketType.taken >= quantity
+            return change(of, is_taken, taken=TicketType.taken - quantity)
+
+        def offer(of: Any) -> ModelUpdate:
+            return change(of, TicketType.offered >= 0, offered=TicketType.offered + 1)
+
+        def withdraw(of: Any) -> ModelUpdate:
+            is_free = TicketType.taken < TicketType.offered
+            return change(of, is_free, offered=TicketType.offered - 1)
+
+        def swap(of: Any, quantity: Any) -> ModelUpdate:
+            moved = {"offered": TicketType.offered - quantity, "taken": TicketType.taken - quantity}
+            return change(of, TicketType.taken >= quantity, **moved)
+
+        self.take: Prepared[Any] = Prepared(take, OF_TICKET_TYPE)
+        self.give_up: Prepared[Any] = Prepared(give_up)
+        self.offer: Prepared[Any] = Prepared(offer)
+        self.withdraw: Prepared[Any] = Prepared(withdraw)
+        self.swap: Prepared[Any] = Prepared(swap)
+
+
 _COUNTED = (TicketType.capacity, TicketType.sold, TicketType.status)
 
 _OF_EVENT = (EventStock.event, EventStock.capacity, EventStock.held, EventStock.sold)
 
 _ticket_type = _Changes(TicketType, TicketType.id, OF_TICKET_TYPE, _COUNTED)
+_pool = _Pool()
 _event = _Changes(EventStock, EventStock.event, _OF_EVENT, (EventStock.capacity, EventStock.sold))
 
 
@@ -161,6 +203,48 @@ def take_back(ticket_type_id: str, quantity: int) -> StockCount:
 def take_back_of_event(event_id: str, quantity: int) -> None:
     """Put sold tickets of an event's capacity on sale again. StockMoved."""
     _sold(_event.take_back, event_id, quantity)
+
+
+def in_pool(ticket_type: TicketType, event: Event) -> int:
+    """Return how many seats that are given back can be ordered now, if nothing else is left."""
+    # An order of these ends before seats cannot be given back any more.
+    is_open = clock.now() < event.returns_end - HOLD_UNDER_PRESSURE
+    return ticket_type.in_pool if is_open else 0
+
+
+def take(ticket_type_id: str, quantity: int) -> TicketType | None:
+    """Take seats that are given back. Return the type with OF_TICKET_TYPE. None if fewer are."""
+    ticket_type: TicketType | None = _pool.take.first(of=ticket_type_id, quantity=quantity)
+    return ticket_type
+
+
+def give_up(ticket_type_id: str, quantity: int) -> None:
+    """Leave seats that are given back to others. StockMoved."""
+    _move(_pool.give_up, ticket_type_id, quantity)
+
+
+def offer(ticket_type_id: str) -> None:
+    """Count one more seat that is given back."""
+    _pool.offer.run(of=ticket_type_id)
+
+
+def withdraw(ticket_type_id: str) -> bool:
+    """Count one seat less that is given back. Return whether no order counts on it."""
+    return bool(_pool.withdraw.run(of=ticket_type_id))
+
+
+def swap(ticket_type_id: str, quantity: int) -> None:
+    """Count the seats of an order as sold, in the place of those that are given back. StockMoved.
+
+    `sold` does not move: as many seats become void.
+    """
+    _move(_pool.swap, ticket_type_id, quantity)
+
+
+def lock_types(ticket_type_ids: Collection[str]) -> None:
+    """Lock ticket types by their ids, so that two who change several do not deadlock."""
+    types = TicketType.select(TicketType.id).where(TicketType.id.in_(list(ticket_type_ids)))
+    list(locked(types.order_by(TicketType.id)))
 
 
 def of_event(event: Event) -> EventStock | None:

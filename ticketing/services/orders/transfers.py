@@ -28,6 +28,7 @@ from ticketing.errors import (
     NotTransferable,
     OfferEnded,
     PaymentNotFinal,
+    ReturnOffered,
     TooManyTransfers,
     TransfersClosed,
 )
@@ -60,8 +61,8 @@ def offer(
     """Offer an admission to somebody else. An earlier offer ends.
 
     `to`: the person whom the sender names. `code` as in holders.get. NotFound, AdmissionVoid,
-    AlreadyRedeemed, AdmissionSuspended, NotTransferable, TransfersClosed, PaymentNotFinal,
-    TooManyTransfers.
+    AlreadyRedeemed, AdmissionSuspended, ReturnOffered, NotTransferable, TransfersClosed,
+    PaymentNotFinal, TooManyTransfers.
     """
     with write_transaction():
         admission = holders.lock(tenant_reference, admission_id, code)
@@ -157,6 +158,8 @@ def obstacle(admission: Admission) -> Conflict | None:
         return AlreadyRedeemed()
     if admission.status == AdmissionStatus.SUSPENDED:
         return AdmissionSuspended()
+    if admission.returned_at is not None:
+        return ReturnOffered()
     if not admission.ticket_type.transferable:
         return NotTransferable()
     if clock.now() >= admission.event.transfers_end:

@@ -24,6 +24,7 @@ payees.py: who may get a refund, and how much of a transfer counts (`countable`)
 strays.py: what is owed of money on another network than the order's, or in another token
 adoption.py: moves an order to the network on which it was paid
 voids.py: what one admission's void owes; when it is refused (inside, transferred, doors unsynced)
+resales.py: sells on what was given back: the oldest seats become void for a new order
 event_voids.py: voids all admissions of an event that services/catalog/events.py cancels, those of
     people inside too
 wallet_export.py, refund_export.py: which addresses may be swept; which refunds can be sent from the

@@ -81,6 +81,7 @@ def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool
         voided_at=clock.now(),
         void_reason=EVENT_CANCELED_REASON,
         void_refund=refund,
+        returned_at=None,
         change_number=None,
     ).where(of_event, Admission.status != AdmissionStatus.VOID)
     changed = count = voided.execute()
@@ -97,7 +98,10 @@ def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool
             _owe(orders & (PaymentIntent.status == IntentStatus.CONFIRMED))
             _settle_reversed(orders, cursors)
     EventStock.update(sold=0).where(EventStock.event == event_id).execute()
-    TicketType.update(sold=0).where(TicketType.event == event_id).execute()
+    of_pool = orders & (PaymentIntent.pooled > 0)
+    PaymentIntent.update(pooled=0).where(of_pool).execute()
+    emptied = {"sold": 0, "offered": 0, "taken": 0}
+    TicketType.update(emptied).where(TicketType.event == event_id).execute()
     return int(count)
 
 

@@ -45,6 +45,9 @@ def extend(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
             # Deadlines follow the chain's time. How old the order is, both clocks agree on.
             left = EXCHANGE_HOLD - (clock.now() - intent.created_at)
             deadline = chains.now_on(intent.chain_id, chains.states()) + left
+        if intent.pooled:
+            # Whoever gave the seat back learns by then whether it is sold on.
+            deadline = min(deadline, found.event.returns_end)
         if intent.x402 or deadline < intent.hold_until + _LEAST_GAIN:
             raise HoldNotExtendable
         if intent.held_by is not None:

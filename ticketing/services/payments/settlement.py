@@ -300,6 +300,7 @@ def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns:
             IntentStatus.EXPIRED | IntentStatus.CANCELED,
         ):
             seats.release(intent)
+            write_changes(intent, {"pooled": 0})
         case IntentStatus.CONFIRMED, IntentStatus.REVERSED:
             admissions.suspend(intent)
         case IntentStatus.REVERSED, IntentStatus.CONFIRMED:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from peewee import JOIN, Case, Field, fn
@@ -19,7 +19,8 @@ from ticketing.services.payments.rule_scope import Rows, Scope, first, total
 def is_doubtful_ticket_type() -> Any:
     """Return the SQL condition that finds ticket types that may violate a rule."""
     held, sold = _ordered(), _admitted()
-    return _OUT_OF_BOUNDS | (TicketType.held != held) | (TicketType.sold != sold)
+    pool = (TicketType.taken != _pooled()) | (TicketType.offered != _given_back())
+    return _OUT_OF_BOUNDS | (TicketType.held != held) | (TicketType.sold != sold) | pool
 
 
 def is_doubtful_intent() -> Any:
@@ -63,6 +64,14 @@ def sold_is_admitted(scope: Scope) -> Rows:
         yield [ticket_type], f"{sold} are sold, but {admitted} admissions are valid or suspended"
 
 
+def pool_agrees(scope: Scope) -> Rows:
+    """What is given back is what admissions say, and what is taken of it is what orders say."""
+    for ticket_type, taken, pooled in _stock_differs(TicketType.taken, _pooled(), scope):
+        yield [ticket_type], f"{taken} are taken, but orders want {pooled} in place of others"
+    for ticket_type, offered, back in _stock_differs(TicketType.offered, _given_back(), scope):
+        yield [ticket_type], f"{offered} are offered, but {back} admissions are given back"
+
+
 def event_stock_agrees(scope: Scope) -> Rows:
     """An event has its own stock exactly if it has a capacity: the sums of its ticket types.
 
@@ -98,8 +107,9 @@ def _stock_differs(column: Field[Any], expected: Any, scope: Scope) -> Iterable[
 
 
 def _ordered() -> Any:
-    """Return the SQL sum of a ticket type's seats in live intents."""
+    """Return the SQL sum of a ticket type's seats in live intents, without those of the pool."""
     of_it, is_live = PaymentIntent.ticket_type == TicketType.id, PaymentIntent.status.in_(LIVE)
+    is_live &= PaymentIntent.pooled == 0
     plain = PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(
         of_it, is_live, ~PaymentIntent.has_items
     )
@@ -112,10 +122,31 @@ def _ordered() -> Any:
 
 
 def _admitted() -> Any:
-    """Return the SQL count of a ticket type's admissions that are not void."""
+    """Return the SQL count of a ticket type's admissions that are not void.
+
+    Without those that replace others which are still counted.
+    """
     seats = (AdmissionStatus.VALID, AdmissionStatus.SUSPENDED)
-    return Admission.select(fn.COUNT(Admission.status)).where(
+    admitted = Admission.select(fn.COUNT(Admission.status)).where(
         Admission.ticket_type == TicketType.id, Admission.status.in_(seats)
+    )
+    return fn.COALESCE(admitted, 0) - _pooled(SOLD)
+
+
+def _pooled(statuses: Collection[IntentStatus] = (*LIVE, *SOLD)) -> Any:
+    """Return the SQL sum of the seats of a ticket type that orders want in place of others."""
+    wanted = PaymentIntent.select(fn.SUM(PaymentIntent.pooled)).where(
+        PaymentIntent.ticket_type == TicketType.id,
+        PaymentIntent.pooled > 0,
+        PaymentIntent.status.in_(statuses),
+    )
+    return fn.COALESCE(wanted, 0)
+
+
+def _given_back() -> Any:
+    """Return the SQL count of a ticket type's admissions that are given back."""
+    return Admission.select(fn.COUNT(Admission.id)).where(
+        Admission.ticket_type == TicketType.id, Admission.returned_at.is_null(False)
     )
 
 

@@ -10,14 +10,20 @@ from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import DEVICE_SILENT_AFTER, SEEN_EVERY, AdmissionStatus
 from ticketing.db.connection import locked, write_transaction
-from ticketing.errors import AdmissionVoid, AlreadyRedeemed, DoorsUnsynced, WasTransferred
+from ticketing.errors import (
+    AdmissionVoid,
+    AlreadyRedeemed,
+    DoorsUnsynced,
+    ReturnInProgress,
+    WasTransferred,
+)
 from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import event_locks
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import admissions, seats
+from ticketing.services.orders import admissions, returns, seats, stock
 from ticketing.services.payments import settlement
 
 
@@ -36,8 +42,9 @@ def void(
     `transferred` allows it for an admission with a new holder. `force` ignores door devices.
 
     NotFound. AdmissionVoid if it is void for another reason, or differs in `refund`.
-    AlreadyRedeemed. WasTransferred. DoorsUnsynced if doors are open and a device has unsent scans;
-    with `refund`, also if it may have some, because it is silent.
+    AlreadyRedeemed. WasTransferred. ReturnInProgress if it is given back, and somebody pays for its
+    place. DoorsUnsynced if doors are open and a device has unsent scans; with `refund`, also if it
+    may have some, because it is silent.
     """
     unlocked = admissions.get(tenant_id, admission_id)
     with write_transaction():
@@ -49,18 +56,40 @@ def void(
                 raise AdmissionVoid
             return admission
         _check(admission, event, refund=refund, transferred=transferred, force=force)
+        if admission.returned_at is not None and not returns.withdraw(admission):
+            raise ReturnInProgress
         # What was released before is not released twice.
         released = admission.cost - admission.released_amount if refund else 0
         _write(admission, reason=reason, refund=refund, released=released)
         admissions.end_transfers(Admission.id == admission.id)
         if order is not None and refund:
-            _owe_seat(*order, released)
+            _owe_seat(*order, released, is_whole=True)
+        if order is not None and order[0].pooled:
+            # It was to replace another seat, which stays now.
+            stock.give_up(admission.ticket_type_id, 1)
+            settlement.write_changes(order[0], {"pooled": order[0].pooled - 1})
+            feed.record(tenant_id, *facts.admission_voided(admission))
+            return admission
         is_counted = admission.ticket_type.admission and event.capacity is not None
         capped_event = event.id if is_counted else None
         count = seats.take_back(admission, order and order[0], capped_event)
         available = facts.stock_changed(event.id, admission.ticket_type_id, count.before(-1), count)
         feed.record_all(tenant_id, [facts.admission_voided(admission), *available])
         return admission
+
+
+def release(
+    admission: Admission, order: PaymentIntent, as_of: Block | None, *, reason: str
+) -> None:
+    """Void a locked admission that is given back, and owe what was promised to its locked order.
+
+    `as_of` is the cursor of the order's chain. What the promise leaves of its cost stays kept.
+    """
+    promised = int(admission.return_amount or 0)
+    released = min(promised, admission.cost - admission.released_amount)
+    is_whole = released == admission.cost
+    _write(admission, reason=reason, refund=is_whole, released=released)
+    _owe_seat(order, as_of, released, is_whole=is_whole)
 
 
 def _lock_order(admission: Admission) -> tuple[PaymentIntent, Block | None] | None:
@@ -128,6 +157,7 @@ def _write(admission: Admission, *, reason: str, refund: bool, released: int) ->
         "void_reason": reason,
         "void_refund": refund,
         "released": admission.released + released,
+        "returned_at": None,
         "change_number": None,
     }
     written = (
@@ -145,10 +175,10 @@ def _write(admission: Admission, *, reason: str, refund: bool, released: int) ->
         setattr(admission, name, value)
 
 
-def _owe_seat(intent: PaymentIntent, as_of: Block | None, released: int) -> None:
-    """Make what one more seat released owed to a locked order."""
+def _owe_seat(intent: PaymentIntent, as_of: Block | None, released: int, *, is_whole: bool) -> None:
+    """Make what one more seat released owed to a locked order. `is_whole`: all that it cost."""
     intent.released = intent.released_amount + released
-    intent.seats_refunded += 1
+    intent.seats_refunded += is_whole
     intent.save(only=[PaymentIntent.released, PaymentIntent.seats_refunded])
     if as_of is not None:
         settlement.settle(intent, as_of)

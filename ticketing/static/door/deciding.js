@@ -8,7 +8,7 @@ export const LONGEST_OFFLINE = 24 * 60 * 60 * 1000;
 const ADMITTING = new Set(["admitted", "new"]);
 
 // With these, more of the manifest may change the decision.
-const MAY_BE_NEWER = new Set(["unknown", "not_listed", "superseded", "suspended"]);
+const MAY_BE_NEWER = new Set(["unknown", "not_listed", "superseded", "suspended", "returned"]);
 
 // These say something about the device, not about the ticket.
 const OF_DEVICE = new Set(["not_synced", "device_expired", "not_open"]);
@@ -31,6 +31,7 @@ export function decide(presented, { known, seen, door, now }) {
   if (known?.status === "void" || known?.status === "suspended") return known.status;
   if (known?.redeemed_at) return "already_redeemed";
   if (presented.generation < Math.max(known?.generation ?? 0, seen?.generation ?? 0)) return "superseded";
+  if (known?.returned) return "returned";
   if (serverNow < door.opensAt) return "not_open";
   if (presented.isGenuine === null) return "not_listed";
   if (known) return "admitted";

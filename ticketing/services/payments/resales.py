@@ -1,0 +1,124 @@
+"""Sell seats on that were given back: the oldest offered ones become void for a new order.
+
+A new order whose seats come from the pool (`pooled`) is confirmed like any other. Its seats are
+extra ones until its payment is final. Then, in one transaction, as many offered seats of the same
+ticket type become void, and what they were promised becomes owed to their orders. Nothing else of
+the stock moves: as many seats go as came.
+
+    Ada bought a seat for 20 and offers it back, less 10 %     offered 1, taken 0, sold 1
+    Eve orders the last seat that there is: Ada's              offered 1, taken 1, sold 1
+    Eve pays, and her order is confirmed                       offered 1, taken 1, sold 1
+    her payment is final                                       offered 0, taken 0, sold 1
+    Ada's seat is void, 18 are owed to her order, which keeps the fee of 2
+
+A seat that is offered is never matched with one order before that. So either can end: Eve's order
+expires, and Ada keeps hers. The invariants were checked with a model: tests/support/returns_model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ticketing import clock
+from ticketing.chain.answers import Block
+from ticketing.constants import RESOLD_REASON, IntentStatus
+from ticketing.db.connection import locked, write_transaction
+from ticketing.models.admissions import Admission
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.ticket_types import TicketType
+from ticketing.services import event_locks
+from ticketing.services.notifications import facts, feed
+from ticketing.services.orders import returns, stock
+from ticketing.services.payments import settlement, voids
+
+ORDERS_AT_ONCE = 100
+OFFERS_AT_ONCE = 100
+
+
+def swap_some() -> int:
+    """Swap the seats of some orders that are final. Return how many orders."""
+    found = PaymentIntent.select(PaymentIntent.id).where(
+        PaymentIntent.pooled > 0,
+        PaymentIntent.status == IntentStatus.CONFIRMED,
+        ~PaymentIntent.early,
+    )
+    ready = [each.id for each in found.order_by(PaymentIntent.id).limit(ORDERS_AT_ONCE)]
+    return sum(_swap(intent_id) for intent_id in ready)
+
+
+def end_some_offers() -> int:
+    """End the offers of seats that can no longer be given back, if no order counts on them."""
+    offered = Admission.returned_at.is_null(False)
+    types = TicketType.select(TicketType.id).where(TicketType.offered > TicketType.taken)
+    found = (
+        Admission.select(Admission.id, Event)
+        .join(Event)
+        .where(offered, Admission.ticket_type.in_(types))
+        .order_by(Admission.returned_at.desc())
+        .limit(OFFERS_AT_ONCE)
+    )
+    late = [each.id for each in found if each.event.returns_end <= clock.now()]
+    return sum(_end_offer(admission_id) for admission_id in late)
+
+
+def _end_offer(admission_id: str) -> bool:
+    with write_transaction():
+        found = locked(Admission.select().where(Admission.id == admission_id)).get()
+        admission: Admission = found
+        return admission.returned_at is not None and returns.withdraw(admission)
+
+
+def _swap(intent_id: str) -> bool:
+    """Swap the seats of one order. Return whether it was done."""
+    new = PaymentIntent.get_by_id(intent_id)
+    seats = _oldest_offered(new)
+    with write_transaction():
+        event = event_locks.keep(new.tenant_id, new.event_id)
+        cursors = _keep_chains(new, seats)
+        orders = settlement.lock_rows({intent_id, *(str(each.intent_id) for each in seats)})
+        by_id = {each.id: each for each in orders}
+        new = by_id[intent_id]
+        wanted = {seat.id for seat in seats}
+        locked_seats = _locked_of_orders({str(each.intent_id) for each in seats})
+        offered = [each for each in locked_seats if each.id in wanted and each.returned_at]
+        if not (new.pooled and new.final) or len(offered) < new.pooled:
+            return False  # somebody was faster: the next round finds it as it is then
+        now_void = offered[: new.pooled]
+        for seat in now_void:
+            order = by_id[str(seat.intent_id)]
+            voids.release(seat, order, cursors.get(order.chain_id or 0), reason=RESOLD_REASON)
+        stock.swap(new.ticket_type_id, new.pooled)
+        settlement.write_changes(new, {"pooled": 0})
+        feed.record_all(event.tenant_id, [facts.admission_voided(each) for each in now_void])
+        return True
+
+
+def _oldest_offered(order: PaymentIntent) -> Sequence[Admission]:
+    """Return the seats that go for an order, and their orders: those offered first."""
+    found = (
+        Admission.select(Admission.id, Admission.intent)
+        .where(
+            Admission.ticket_type == order.ticket_type_id,
+            Admission.returned_at.is_null(False),
+        )
+        .order_by(Admission.returned_at, Admission.id)
+        .limit(order.pooled)
+    )
+    return list(found)
+
+
+def _keep_chains(new: PaymentIntent, seats: Sequence[Admission]) -> dict[int, Block]:
+    """Keep the cursors of the chains of all orders concerned in place, and return them."""
+    orders = [str(each.intent_id) for each in seats]
+    chain_ids = PaymentIntent.select(PaymentIntent.chain_id).where(
+        PaymentIntent.id.in_([new.id, *orders]), PaymentIntent.chain_id.is_null(False)
+    )
+    found = sorted({int(each.chain_id or 0) for each in chain_ids})
+    return {chain_id: settlement.final_as_of(chain_id) for chain_id in found}
+
+
+def _locked_of_orders(intent_ids: Collection[str]) -> list[Admission]:
+    """Lock all admissions of orders: to settle an order may change each of its own."""
+    rows = Admission.select().where(Admission.intent.in_(list(intent_ids)))
+    return list(locked(rows.order_by(Admission.id)))
