@@ -43,7 +43,9 @@ class BaseSchema(Schema):
 
     def example(self) -> dict[str, Any]:
         """Return an example, built from the fields' metadata."""
-        return {name: _example(name, field) for name, field in self.fields.items()}
+        return {
+            field.data_key or name: _example(name, field) for name, field in self.fields.items()
+        }
 
     def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
         """Return a value to serialize. Of a model or a dataclass, at less cost than marshmallow."""

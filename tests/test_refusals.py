@@ -21,6 +21,13 @@ from ticketing.errors import (
     TooManyScans,
     VoucherNotApplicable,
 )
+from ticketing.errors.returns import (
+    NotReturnable,
+    RefundAddressMissing,
+    ReturnInProgress,
+    ReturnOffered,
+    ReturnsClosed,
+)
 from ticketing.services.access import passwords
 from ticketing.services.x402.errors import (
     PaymentSent,
@@ -52,6 +59,11 @@ PROVED_ELSEWHERE = {
     TransferRefused: "needs a facilitator: tests/x402/test_gasless.py",
     X402CallsUsed: "x402 only: tests/x402/test_checks.py",
     VoucherNotApplicable: "has several reasons: tests/api/test_vouchers.py",
+    NotReturnable: "API only: tests/payments/test_returns.py",
+    RefundAddressMissing: "API only: tests/payments/test_returns.py",
+    ReturnInProgress: "needs a buyer of the place: tests/payments/test_returns.py",
+    ReturnOffered: "API only: tests/payments/test_returns.py",
+    ReturnsClosed: "its clock is moved: tests/payments/test_returns.py",
 }
 
 

@@ -144,7 +144,7 @@ def door(organizer, schema):
             "POST", f"{organizer.path}/members", {"email": invited("a@b.io"), "role": "read"}, 409
         ),
         "MemberChange": lambda: Door(
-            "PATCH", f"{organizer.path}/members/{first_member(organizer)}", {}
+            "PATCH", f"{organizer.path}/members/{first_member(organizer)}", {"role": "read"}
         ),
         "InvitationAccept": lambda: Door(
             "POST", "/v1/auth/invitation", {"invitation": "x", "password": "x" * 12}, 404

@@ -163,7 +163,7 @@ def on_both(environ, postgres, postgres_template):
 
 
 def is_shown_as_default(field):
-    """Whether null gives the default. At a sign-in, the rest of the body is refused all the same."""
+    """Whether null gives the default. At a sign-in, the rest of the body is refused anyway."""
     return field.name in SHOWN_AS_DEFAULT and "/auth/" not in field.path
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from collections import Counter
 from contextlib import ExitStack
 
 import pytest
@@ -35,11 +36,14 @@ from tests.support.query_plans.recorder import Explainer, Recorder, faults_of
 from tests.support.query_plans.vouchers_drive import OPEN, TAG, VouchersDrive, fill_vouchers
 from tests.support.refunds import dust
 from tests.support.x402 import Facilitator, Wallet, required
+from ticketing import clock
 from ticketing.db.connection import database
+from ticketing.models.admissions import Admission
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.ticket_types import TicketType
 from ticketing.models.wallets import PendingWallet
 from ticketing.worker.wallet_changes import WalletChanges
 from tools import anvil
@@ -109,6 +113,7 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive, Messages
         fill_vouchers(self.crowded)
         fill_questions(self.crowded)
         fill_messages(self.crowded)
+        self._offer_back()
         self.key = ApiKey.select().order_by(ApiKey.id).first()
         self.recorder = Recorder()
         self.exercised = set()
@@ -152,6 +157,18 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive, Messages
         self.recorder.where = None
         if response.status_code < 400:
             self.exercised.add(request.endpoint)
+
+    def _offer_back(self):
+        """Some holders give their seats of the large event back."""
+        open_ones = (Admission.status == "valid") & Admission.redeemed_at.is_null()
+        found = Admission.select().where(Admission.event == self.hit, open_ones)
+        found = list(found.order_by(Admission.id).limit(20))
+        for ticket_type_id, seats in Counter(each.ticket_type_id for each in found).items():
+            offered = TicketType.update(offered=seats)
+            offered.where(TicketType.id == ticket_type_id).execute()
+        their_ids = [each.id for each in found]
+        given_back = Admission.update(returned_at=clock.now(), return_amount=1)
+        given_back.where(Admission.id.in_(their_ids)).execute()
 
     def ask_for_every_list(self):
         """Request two pages of each list, with all filters and sorts of the document."""

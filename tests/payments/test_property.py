@@ -187,7 +187,9 @@ class Payments(RuleBasedStateMachine):
     def set_node(self, event: Any) -> None:
         self.world.do(event)
 
-    @rule(event=draw.terms | draw.settings | draw.of_vouchers, mishap=draw.maybe)
+    @rule(
+        event=draw.terms | draw.settings | draw.of_vouchers | draw.return_terms, mishap=draw.maybe
+    )
     def change_terms(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 
@@ -357,7 +359,7 @@ class Payments(RuleBasedStateMachine):
             self.world.heal()
 
 
-def run(machine: type[Payments], examples: int, *, is_long: bool = False) -> None:
+def run(machine: type[RuleBasedStateMachine], examples: int, *, is_long: bool = False) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(

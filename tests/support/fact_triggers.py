@@ -58,6 +58,11 @@ _HANDED_OVER = "OLD.transferred_at IS DISTINCT FROM NEW.transferred_at"
 # The link of a new tenant's first member is printed. It invites no address.
 _HAS_EMAIL = "(SELECT email FROM members WHERE id = NEW.member_id) IS NOT NULL"
 _USED_UP = "NEW.redeemed > OLD.redeemed AND NEW.redeemed >= NEW.max_usages"
+_RETURNED = "OLD.returned_at IS NULL AND NEW.returned_at IS NOT NULL"
+_KEPT = "OLD.returned_at IS NOT NULL AND NEW.returned_at IS NULL"
+# Who voids an offered seat ends the offer first. A resold one, or one of a canceled event, is news
+# of its own.
+_KEPT += " AND NEW.status <> 'void'"
 _VOIDED = "OLD.status <> 'void' AND NEW.status = 'void' AND NEW.void_reason <> 'event_canceled'"
 
 NOTED = (
@@ -80,6 +85,8 @@ NOTED = (
     ("refund_addresses", "INSERT", "'refund.address_changed'", "intent_id", "TRUE"),
     ("waivers", "INSERT", "'refund.waived'", "intent_id", "TRUE"),
     ("admissions", "INSERT", "'admission.issued'", "id", "TRUE"),
+    ("admissions", "UPDATE", "'admission.return_offered'", "id", _RETURNED),
+    ("admissions", "UPDATE", "'admission.return_canceled'", "id", _KEPT),
     (
         "admissions",
         "UPDATE",

@@ -41,11 +41,17 @@ def set_up(console: Console, password: str = PASSWORD) -> App:
     """Set up an app for the member who is signed in."""
     begun = console.send(f"{PATH}/app", {"password": password})
     assert begun.status_code == 200, begun.text
-    app = App(_SECRET.findall(begun.text)[0], [])
+    app = App(secret_of(begun.text), [])
     confirmed = console.send(f"{PATH}/app/confirm", {"code": app.code()})
     assert confirmed.status_code == 200, confirmed.text
     app.recovery_codes = [*dict.fromkeys(_CODES.findall(confirmed.text))]
     return app
+
+
+def secret_of(page: str) -> str:
+    """Return the secret that the page of a new app shows."""
+    found: str = _SECRET.findall(page)[0]
+    return found
 
 
 class Stranger:

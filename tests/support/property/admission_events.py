@@ -4,11 +4,25 @@ from tests.support.property.catalog import SLUG
 from tests.support.property.core import Core, refused
 from ticketing import credentials
 from ticketing.models.admissions import Transfer
-from ticketing.services.orders import guest_list, holders, reissues, transfers
-from ticketing.services.payments import voids
+from ticketing.services.orders import guest_list, holders, reissues, returns, transfers
+from ticketing.services.payments import resales, voids
 
 ENDED = ("already_redeemed", "admission_void")
-NOT_TRANSFERABLE = (*ENDED, "admission_suspended", "transfers_closed", "payment_not_final")
+NOT_TRANSFERABLE = (
+    *ENDED,
+    "admission_suspended",
+    "transfers_closed",
+    "payment_not_final",
+    "return_offered",
+)
+NOT_RETURNABLE = (
+    *ENDED,
+    "admission_suspended",
+    "not_returnable",
+    "returns_closed",
+    "payment_not_final",
+    "refund_address_missing",
+)
 
 
 class Admissions(Core):
@@ -17,7 +31,7 @@ class Admissions(Core):
     def void(self, who: int, refund: bool, transferred: bool) -> None:
         """Take an admission back."""
         if admission := self.admission(who):
-            with refused("was_transferred", *ENDED):
+            with refused("was_transferred", "return_in_progress", *ENDED):
                 voids.void(
                     self.tenant.id,
                     admission.id,
@@ -29,8 +43,25 @@ class Admissions(Core):
     def reissue(self, who: int) -> None:
         """Give an admission a new code."""
         if admission := self.admission(who):
-            with refused(*ENDED):
+            with refused("return_offered", *ENDED):
                 reissues.reissue(self.tenant.id, admission.id, email=None, config=self.config)
+
+    def give_back(self, who: int) -> None:
+        """Give an admission back."""
+        if admission := self.admission(who):
+            with refused("not_found", *NOT_RETURNABLE):
+                returns.offer(SLUG, admission.id, admission.code)
+
+    def keep(self, who: int) -> None:
+        """Keep an admission after all."""
+        if admission := self.admission(who):
+            with refused("not_found", "return_in_progress"):
+                returns.cancel(SLUG, admission.id, admission.code)
+
+    def sell_on(self) -> None:
+        """Swap what is final, and end offers that are too late, as the worker does."""
+        resales.swap_some()
+        resales.end_some_offers()
 
     def invite(self, free: bool, guests: int) -> None:
         """Put some guests on the list."""

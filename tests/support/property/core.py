@@ -35,9 +35,10 @@ from ticketing.errors import TicketingError
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.stray_accounts import Account
+from ticketing.models.ticket_types import TicketType
 from ticketing.services import leases
 from ticketing.services.notifications import numbering
-from ticketing.services.payments import settlement
+from ticketing.services.payments import resales, settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import ChainRefused, Watcher
 
@@ -135,6 +136,8 @@ class Core:
     def look(self, which: int) -> None:
         """Run a look of one worker at each chain: one that cannot be read stops no other."""
         settlement.expire_free()
+        resales.swap_some()
+        resales.end_some_offers()
         watchers = self._workers[which]
         for chain_id, settings in self.config.chains.items():
             watcher = watchers.setdefault(chain_id, Watcher(settings))
@@ -213,6 +216,11 @@ class Core:
         create_vouchers(event, self.paid)
         fact_triggers.install()
         self.tripwire.watch_database()
+
+    def seats_left(self, free: bool) -> int:
+        """Return how many seats of a ticket type can be ordered, 3 at most."""
+        kind = TicketType.get_by_id((self.free if free else self.paid).id)
+        return min(3, max(0, kind.capacity - kind.held - kind.sold))
 
     def intent(self, who: int, *, paid: bool = False) -> PaymentIntent | None:
         """Return one order, the newest one for -1. `paid`: only of those that cost something."""

@@ -36,6 +36,9 @@ cancelations = event("cancel", who) | event("extend_hold", who)
 elsewhere = event("pay_elsewhere", who, amounts)
 homes = event("choose_home", who, chains) | event("ask_back", who, chains)
 prices = st.sampled_from([PRICE - 100, PRICE, PRICE + 100])
+return_terms = event(
+    "change_returns", st.sampled_from(["when_resold"] * 3 + ["none"]), st.sampled_from([0, 10, 50])
+)
 tolerances = st.sampled_from([(5, 1_500_000), (5, 1_500_000), (5, 30), (0, 1_500_000)])
 settings = event("change_tolerance", tolerances)
 terms = event("change_terms", prices, st.sampled_from([None, None, 1, 700, 5000]))
@@ -77,8 +80,21 @@ names = event("name_holder", who, st.sampled_from(["Ada", "Bob", None]))
 offers = event("offer", who)
 canceled_offers = event("cancel_offer", who)
 acceptances = event("accept", which)
+returned = event("give_back", who)
+kept = event("keep", who)
+swaps = event("sell_on")
+of_returns = st.one_of(returned, returned, kept, swaps)
 of_admissions = st.one_of(
-    voids, voids, reissues, names, offers, offers, canceled_offers, acceptances, acceptances
+    voids,
+    voids,
+    reissues,
+    names,
+    offers,
+    offers,
+    canceled_offers,
+    acceptances,
+    acceptances,
+    of_returns,
 )
 
 # Refunds.
@@ -157,6 +173,7 @@ anything = st.one_of(
     nodes,
     terms,
     settings,
+    return_terms,
     of_vouchers,
     ends_of_sale,
     sizes,

@@ -64,13 +64,26 @@ class AdmissionRules:
 def _check_stock(books: Books) -> None:
     held: Counter[str] = Counter()
     sold: Counter[str] = Counter()
+    offered: Counter[str] = Counter()
+    taken: Counter[str] = Counter()
     for intent in books["payment_intents"].values():
-        for item in items(books, intent):
+        own = items(books, intent)
+        if intent["pooled"]:
+            assert intent["status"] in LIVE | SOLD and len(own) == 1 and not intent["voucher_id"]
+            taken[intent["ticket_type_id"]] += intent["pooled"]
+            # Its seats replace others that are still counted.
+            sold[intent["ticket_type_id"]] -= intent["pooled"] * (intent["status"] in SOLD)
+            continue
+        for item in own:
             held[item["ticket_type_id"]] += item["quantity"] * (intent["status"] in LIVE)
+    for admission in books["admissions"].values():
+        offered[admission["ticket_type_id"]] += admission["returned_at"] is not None
     for admission in books["admissions"].values():
         sold[admission["ticket_type_id"]] += admission["status"] in ("valid", "suspended")
     for key, kind in books["ticket_types"].items():
         assert (kind["held"], kind["sold"]) == (held[key], sold[key])
+        assert (kind["offered"], kind["taken"]) == (offered[key], taken[key])
+        assert 0 <= kind["taken"] <= kind["offered"]
         assert kind["capacity"] is None or held[key] + sold[key] <= kind["capacity"]
     for key, event in books["events"].items():
         stock = books["event_stock"].get(key)
@@ -94,6 +107,10 @@ def _check_status(admission: Row, books: Books) -> None:
     assert admission["status"] == "void" or not admission["void_refund"]
     is_over = books["events"][admission["event_id"]]["status"] == "canceled"
     assert not is_over or admission["status"] == "void"
+    if admission["returned_at"] is not None:
+        assert admission["status"] != "void" and admission["redeemed_at"] is None
+        assert admission["transferred_at"] is None
+        assert 0 <= admission["return_amount"] <= admission["amount"]
 
 
 def _check_transfers(admission: Row, books: Books) -> None:
@@ -102,6 +119,7 @@ def _check_transfers(admission: Row, books: Books) -> None:
     still_open = [row for row in made if row["ended_at"] is None]
     accepted = [row for row in made if row["accepted_at"] is not None]
     assert len(still_open) <= 1
+    assert not still_open or admission["returned_at"] is None
     for row in still_open:
         assert row["generation"] == admission["generation"]
         assert admission["status"] != "void"
@@ -114,6 +132,9 @@ def _check_change(was: Row, now: Row, books: Books) -> None:
     is_over = books["events"][now["event_id"]]["status"] == "canceled"
     fixed = ("id", "tenant_id", "event_id", "ticket_type_id", "intent_id", "amount", "created_at")
     assert was["released"] <= now["released"] <= now["amount"]
+    if now["void_reason"] == "resold" and was["status"] != "void":
+        assert was["returned_at"] is not None and was["redeemed_at"] is None
+        assert now["released"] - was["released"] == was["return_amount"]
     assert [was[each] for each in fixed] == [now[each] for each in fixed]
     assert now["generation"] >= was["generation"]
     if was["status"] == "void":

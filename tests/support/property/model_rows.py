@@ -86,10 +86,12 @@ def items(books: Books, intent: Row) -> list[Row]:
     """Return the items of an order: their rows, or one with what the order itself says."""
     if not intent["has_items"]:
         own = {name: intent[name] for name in ("ticket_type_id", "quantity", "unit_amount")}
-        rest = {"admission": True, "vouchered": False}
+        rest = {"admission": True, "vouchered": False, "return_fee_percent": None}
         return [{**own, "list_amount": intent["unit_amount"], **rest}]
     found = of_intent(books["intent_items"], intent["id"])
-    is_plain = found[0]["admission"] and not found[0]["vouchered"]
+    first = found[0]
+    is_plain = first["admission"] and not first["vouchered"]
+    is_plain = is_plain and first["return_fee_percent"] is None
     assert len(found) > 1 or not is_plain, "it needs no rows"
     return found
 
@@ -100,9 +102,21 @@ def seats_refunded(books: Books, intent_id: str) -> int:
 
 
 def released(books: Books, intent_id: str) -> int:
-    """Return what an order keeps no more: what its seats cost that were voided with a refund."""
+    """Return what an order keeps no more.
+
+    What its seats cost that were voided with a refund, and what was promised for those sold on.
+    """
     seats = of_intent(books["admissions"], intent_id)
-    return sum(row["amount"] for row in seats if row["void_refund"])
+    return sum(
+        row["amount"] if row["void_refund"] else promised(row)
+        for row in seats
+        if row["status"] == "void"
+    )
+
+
+def promised(seat: Row) -> int:
+    """Return what a seat that was sold on has brought back."""
+    return int(seat["return_amount"] or 0) if seat["void_reason"] == "resold" else 0
 
 
 def enough(intent: Row) -> int:

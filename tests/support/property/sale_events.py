@@ -109,6 +109,12 @@ class Sales(Core):
         fields, sold = {"price_amount": price, "sales_end_at": ends}, self.paid
         ticket_types.change(self.tenant, sold.event_id, sold.id, fields, self.config)
 
+    def change_returns(self, returns: str, fee: int) -> None:
+        """Let holders of later orders give seats back, or not."""
+        fields = {"returns": returns, "return_fee_percent": fee}
+        for kind in (self.paid, self.free):
+            ticket_types.change(self.tenant, kind.event_id, kind.id, fields, self.config)
+
     def change_tolerance(self, tolerance: tuple[int, int]) -> None:
         """Change how much may be missing of the payments of later orders."""
         percent, most = tolerance

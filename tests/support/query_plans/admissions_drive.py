@@ -13,9 +13,11 @@ from tests.support.doors import KEYRING, moment, redeem, undo
 from tests.support.factories import Api, Organizer, cli
 from tests.support.holders import Held, bought
 from tests.support.mails import PUBLIC_URL
+from ticketing.constants import ReturnStatus
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
 from ticketing.services.door import ticket_signing
+from ticketing.services.payments import resales
 
 
 class AdmissionsDrive:
@@ -46,6 +48,23 @@ class AdmissionsDrive:
         path = f"{self.acme.checkout}/transfers/accept"
         assert post_twice(anybody, path, body).status_code == 200
         self._hold_by_pages(second)
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """Give seats back, keep one after all, and sell one on."""
+        terms = {"returns": "when_resold", "capacity": 2}
+        ticket = self.acme.ticket(price_amount=0, chain_id=None, **terms)
+        first, second = bought(self.acme, ticket, quantity=2)
+        for held in (first, second):
+            assert post_twice(held.api, f"{held.path}/return", None).status_code == 200
+        assert post_twice(second.api, f"{second.path}/return/cancel", None).status_code == 200
+        bought(self.acme, ticket)
+        for status in ReturnStatus:
+            self.acme.api().get(f"{self.acme.path}/admissions?return={status}")
+        self.recorder.where = "worker"
+        assert resales.swap_some() == 1
+        resales.end_some_offers()
+        self.recorder.where = None
 
     def _hold_by_pages(self, held: Held) -> None:
         """Do it on pages too, and accept the ticket there."""
@@ -81,12 +100,14 @@ class AdmissionsDrive:
         gate = Api(self.app.test_client(), {"Authorization": f"Bearer {token}"})
         path = f"/v1/door/tenants/big/events/{self.hit.id}"
         cursor = gate.get(f"{path}/manifest").json["cursor"]
-        seats = list(Admission.select().where(Admission.event == self.hit).limit(9))
+        offered = (Admission.event == self.hit) & Admission.returned_at.is_null(False)
+        seats = list(Admission.select().where(offered).order_by(Admission.id).limit(9))
         scans = [redeem(code=each.code, decided="admitted") for each in seats * 2]
         scans += [redeem(qr=ticket_signing.qrs_of([seats[0]], KEYRING)[0]), redeem(qr="x")]
         for scan in (*scans, undo(scans[0]), undo(scans[9])):
             body = {"sent_at": moment(), "scans": [scan]}
-            assert gate.post(f"{path}/scans", body).status_code == 200
+            answer = gate.post(f"{path}/scans", body)
+            assert answer.status_code == 200, answer.json
         assert gate.post(f"{path}/scans", {**body, "scans": scans}).status_code == 200
         by_id = [redeem(admission_id=seats[0].id, generation=1, decided="admitted")]
         assert gate.post(f"{path}/scans", {**body, "scans": by_id}).status_code == 200

@@ -5,17 +5,21 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from tests.support.admissions import FREE, admissions_of, given
+from tests.support.authenticator import Authenticator
 from tests.support.console import PASSWORD, SAME_ORIGIN
 from tests.support.factories import PRICE, Buyer
 from tests.support.mails import ADA, PUBLIC_URL
 from tests.support.query_plans.catalog_drive import CatalogDrive, MemberBrowser
 from tests.support.query_plans.notifications_drive import NOBODY
+from tests.support.second_factors import App, first_step_of, secret_of
 from tests.support.webhook_endpoints import Webhook
 from ticketing.constants import AdmissionStatus, Flag, IntentStatus, RefundStatus
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.door import DoorDevice
+from ticketing.models.events import Event
 from ticketing.models.members import Member, Session
 from ticketing.models.notifications import Notification, WebhookEndpoint
+from ticketing.models.second_factors import Passkey
 from ticketing.roles import KeyStatus
 from tools import anvil
 
@@ -151,10 +155,40 @@ class AfterSaleDrive(CatalogDrive):
         accepted = browser.post(link, data={"password": PASSWORD}, **here)
         assert accepted.status_code == 303
         session = Session.get(Session.member == invited["id"]).id
+        self._set_up_second_factors()
+        self._open("scanner")
+        event = Event.select().where(Event.tenant == self.acme.id, Event.status == "published")
+        self._member.send(f"/console/scanner/{event.first().id}", {})
         self._press("settings", {"name": "Acme Nights"})
         self._open("settings")
         self._press(f"account/sessions/{session}/end", {})
         self._member.press_once("/console/sign-out", {})
+
+    def _set_up_second_factors(self) -> None:
+        """Set an app up, sign in with it, and remove it. What needs a browser is refused."""
+        here, password = "account/second-factor", {"password": PASSWORD}
+        self._open(here)
+        app = App(secret_of(self._member.send(f"/console/{here}/app", password)), [])
+        self._press(f"{here}/app/confirm", {"code": app.code()})
+        self._press(f"{here}/codes", password)
+        authenticator = Authenticator(PUBLIC_URL)
+        made = authenticator.make(self._member.open(f"/console/{here}"))
+        self._press(f"{here}/passkeys", {**password, "name": "Mine", "credential": made})
+        browser = self.app.test_client()
+        options = {"headers": SAME_ORIGIN, "base_url": PUBLIC_URL}
+        page = browser.get("/console/sign-in", **options).text
+        form = {"credential": authenticator.prove(page)}
+        browser.post("/console/sign-in/passkey", data=form, **options)
+        form = {"tenant": "acme", "email": "desk@example.org", **password}
+        proved = browser.post("/console/sign-in", data=form, **options)
+        first = {"first_step": first_step_of(proved)}
+        form = {**first, "credential": authenticator.prove(proved.text)}
+        browser.post("/console/sign-in/second/passkey", data=form, **options)
+        form = {**first, "code": app.code(1)}
+        browser.post("/console/sign-in/second", data=form, **options)
+        passkey = Passkey.get().id
+        self._member.press_once(f"/console/{here}/passkeys/{passkey}/remove", password)
+        self._press(f"{here}/app/remove", password)
 
     def _open(self, path: str) -> None:
         self._member.open(f"/console/{path}")

@@ -170,6 +170,28 @@ ALLOWED = {
     "Nearly all admissions are valid; the others have an index of their own.": (
         rf"{_TICKETS} searches admissions_\w+, then looks at (redeemed_at )?status"
     ),
+    "The few void admissions, or of those that were used: the ones that were sold on.": (
+        rf"{_TICKETS} searches admissions_(of_event_)?(void|redeemed), then looks at .*void_reason"
+    ),
+    "Types with seats that are given back, and orders of such seats that wait for the swap: few.": (
+        r"((pages_console_)?\w+\.\w+|worker) (walks|searches) (types_with_offers|pooled_orders)"
+        r"(, then looks at .*)?"
+    ),
+    "The seats that are offered when returns end are sorted, the newest first: few.": (
+        r"worker sorts admissions"
+    ),
+    "Apps of members whose secret a previous key has encrypted: all apps are few.": (
+        r"worker scans totps"
+    ),
+    "The published events of one tenant that have not ended, for the scanner in the console.": (
+        r"pages_console_scanner\.show_events searches events_by_status_and_start,"
+        r" then looks at end_at start_at"
+    ),
+    "The few seats that are given back: of types of which some, or none, can still be kept.": (
+        rf"{_TICKETS} searches (seats_offered_by_(tenant|event)|admissions_(of_event_)?\w+),"
+        r" then looks at (holder_email holder_name )?"
+        r"((redeemed_at|returned_at|status) )*ticket_type_id"
+    ),
     "The admissions of one tenant, or of one event: a part of a name has no index.": (
         rf"({_TICKETS}|mcp\.answer_message) searches admissions_\w+,"
         r" then looks at holder_email holder_name( redeemed_at)?( status)?"
@@ -186,7 +208,8 @@ ALLOWED = {
         r"worker (walks wallets_owner|scans wallets|sorts wallets)"
     ),
     "What is old is deleted some at a time, the oldest first.": (
-        r"worker walks (idempotency_keys_by_age|rate_counts_by_minute|mails_by_end|sessions_by_\w+"
+        r"worker walks (challenges_by_end|idempotency_keys_by_age|rate_counts_by_minute"
+        r"|mails_by_end|sessions_by_\w+"
         r"|invitations_by_end"
         r"|notifications_pkey|webhook_deliveries_pkey|sqlite_autoindex_webhook_deliveries_1)"
     ),

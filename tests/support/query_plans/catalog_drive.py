@@ -59,6 +59,13 @@ class MemberBrowser:
     def press_once(self, path, form):
         return self._post(path, {**self._hidden, **form})
 
+    def send(self, path, form):
+        """Send a form, whatever is answered. Return the page."""
+        sent = {**self._hidden, **form}
+        answer = self._browser.post(path, data=sent, headers=SAME_ORIGIN, base_url=PUBLIC_URL)
+        assert answer.status_code < 500, (path, answer.text)
+        return answer.text
+
     def end(self, path):
         """Send the form that ends the session."""
         self._post(path, self._hidden)

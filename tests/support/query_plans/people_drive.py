@@ -5,6 +5,7 @@ from tests.support.members import PASSWORD, accept
 from tests.support.query_plans.admissions_drive import post_twice
 from tests.support.query_plans.pages_drive import PagesDrive
 from ticketing.credentials import Keyring
+from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.roles import Role
 from ticketing.services.access import members, sessions
@@ -33,7 +34,8 @@ class PeopleDrive(PagesDrive):
         member = f"{path}/{invited['id']}"
         assert me.patch(member, {"role": "write"}).status_code == 200
         assert post_twice(me, f"{member}/disable", None).status_code == 200
-        limit = {"role": "door", "event_ids": [self.hit.id]}
+        event = Event.select().where(Event.tenant == self.acme.id).first()
+        limit = {"role": "door", "event_ids": [event.id]}
         assert me.patch(member, limit).status_code == 200
         assert me.patch(member, {"role": "write", "event_ids": None}).status_code == 200
         link = post_twice(me, f"{member}/invite", None).json["invitation_url"]

@@ -17,6 +17,8 @@ COLUMNS = {
 INDEXES = (
     "pooled_orders ON payment_intents (id) WHERE pooled > 0",
     "offered_seats ON admissions (ticket_type_id, returned_at, id) WHERE returned_at IS NOT NULL",
+    "seats_offered_by_tenant ON admissions (tenant_id, id) WHERE returned_at IS NOT NULL",
+    "seats_offered_by_event ON admissions (event_id, id) WHERE returned_at IS NOT NULL",
     "types_with_offers ON ticket_types (id) WHERE offered > 0",
 )
 

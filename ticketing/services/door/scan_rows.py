@@ -20,6 +20,7 @@ from ticketing.models.ticket_types import TicketType
 
 _COLUMNS = (
     Admission.id,
+    Admission.tenant,
     Admission.event,
     Admission.ticket_type,
     Admission.intent,

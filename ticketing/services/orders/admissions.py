@@ -22,12 +22,15 @@ _insert = prepared_insert(Admission)
 
 _IS_OFFERED = Admission.returned_at.is_null(False)
 _IS_FREE = Admission.ticket_type.in_(
-    TicketType.select(TicketType.id).where(TicketType.taken < TicketType.offered)
+    TicketType.select(TicketType.id).where(
+        TicketType.offered > literal(0), TicketType.taken < TicketType.offered
+    )
 )
 _GIVING_BACK = {
     ReturnStatus.OFFERED: _IS_OFFERED & _IS_FREE,
     ReturnStatus.IN_PROGRESS: _IS_OFFERED & ~_IS_FREE,
-    ReturnStatus.RESOLD: Admission.void_reason == literal(RESOLD_REASON),
+    ReturnStatus.RESOLD: (Admission.status == literal(AdmissionStatus.VOID))
+    & (Admission.void_reason == literal(RESOLD_REASON)),
 }
 
 

@@ -24,6 +24,7 @@ from ticketing.chain.answers import Block
 from ticketing.constants import RESOLD_REASON, IntentStatus
 from ticketing.db.connection import locked, write_transaction
 from ticketing.models.admissions import Admission
+from ticketing.models.base import literal
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
@@ -39,7 +40,7 @@ OFFERS_AT_ONCE = 100
 def swap_some() -> int:
     """Swap the seats of some orders that are final. Return how many orders."""
     found = PaymentIntent.select(PaymentIntent.id).where(
-        PaymentIntent.pooled > 0,
+        PaymentIntent.pooled > literal(0),
         PaymentIntent.status == IntentStatus.CONFIRMED,
         ~PaymentIntent.early,
     )
@@ -49,17 +50,19 @@ def swap_some() -> int:
 
 def end_some_offers() -> int:
     """End the offers of seats that can no longer be given back, if no order counts on them."""
-    offered = Admission.returned_at.is_null(False)
-    types = TicketType.select(TicketType.id).where(TicketType.offered > TicketType.taken)
-    found = (
-        Admission.select(Admission.id, Event)
+    types = (
+        TicketType.select(TicketType, Event)
         .join(Event)
-        .where(offered, Admission.ticket_type.in_(types))
+        .where(TicketType.offered > literal(0), TicketType.taken < TicketType.offered)
+    )
+    closed = [each.id for each in types if each.event.returns_end <= clock.now()]
+    late = (
+        Admission.select(Admission.id)
+        .where(Admission.ticket_type.in_(closed), Admission.returned_at.is_null(False))
         .order_by(Admission.returned_at.desc())
         .limit(OFFERS_AT_ONCE)
     )
-    late = [each.id for each in found if each.event.returns_end <= clock.now()]
-    return sum(_end_offer(admission_id) for admission_id in late)
+    return sum(_end_offer(each.id) for each in list(late))
 
 
 def _end_offer(admission_id: str) -> bool:
