@@ -139,7 +139,7 @@ def test_an_offer_is_taken_back(acme, held, path, form, api, send):
     assert held.get().status_code == 200
 
 
-@pytest.mark.parametrize("form_of", ["holder", "offer", "offer/cancel"])
+@pytest.mark.parametrize("form_of", ["holder", "offer", "offer/cancel", "return", "return/cancel"])
 def test_a_form_of_another_site_changes_nothing(held, path, form, send, form_of):
     filled_in = form(name="Mallory")
     held.offer()
@@ -152,7 +152,7 @@ def test_a_form_of_another_site_changes_nothing(held, path, form, send, form_of)
 def test_a_form_needs_the_code(held, path, form, send):
     filled_in = form(name="Mallory")
     before = list(rows())
-    for each in ("holder", "offer", "offer/cancel"):
+    for each in ("holder", "offer", "offer/cancel", "return", "return/cancel"):
         for wrong in (held.id, "0" * 20, held.code[:-1]):
             assert send(f"/t/{wrong}/{each}", filled_in).status_code == 404
     assert list(rows()) == before
@@ -161,7 +161,7 @@ def test_a_form_needs_the_code(held, path, form, send):
 def test_the_old_page_ends_for_its_forms_too(acme, held, path, form, send):
     filled_in = form(name="Mallory")
     new = held.transferred(name="Grace")
-    for each in ("holder", "offer", "offer/cancel"):
+    for each in ("holder", "offer", "offer/cancel", "return", "return/cancel"):
         assert send(f"{path}/{each}", filled_in).status_code == 404
     assert new.get().json["holder"]["name"] == "Grace"
 

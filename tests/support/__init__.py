@@ -26,6 +26,7 @@ admissions.py, many_admissions.py, holders.py, refunds.py, mails.py, feed.py, me
     console.py, order_pages.py: what people do with each of these
 questions.py: questions of each type, with answers
 second_factors.py: an app that shows codes, and who signs in with it
+authenticator.py: what makes and proves a passkey
 photos.py: photos of phones, and files that attackers upload
 order_stories.py: orders in every state that their page can show
 doors.py, door_device.py: a door; a device that shares no code with the service

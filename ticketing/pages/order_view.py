@@ -145,6 +145,17 @@ class OrderView:
         return any(types[each.ticket_type_id].transferable for each in self.tickets)
 
     @property
+    def return_fees(self) -> Mapping[str, int]:
+        """What the organizer keeps of a ticket that is given back, in percent, by its type.
+
+        Without the types of which no ticket can be given back now.
+        """
+        if self.now >= self.event.returns_end:
+            return {}
+        fees = {each.ticket_type_id: each.return_fee_percent for each in self.intent.items}
+        return {key: fee for key, fee in fees.items() if fee is not None}
+
+    @property
     def explorer_url(self) -> str | None:
         """A website that shows the payments of the order."""
         return self.accounts[0].explorer_url if self.accounts else None

@@ -54,6 +54,13 @@ _REASONS = {
     "already_redeemed": N_("This ticket has been used at the door."),
     "admission_void": N_("This ticket is no longer valid."),
     "admission_suspended": N_("This ticket is suspended, because its payment is missing."),
+    "not_returnable": N_("This ticket cannot be given back."),
+    "returns_closed": N_("Tickets of this event can no longer be given back."),
+    "return_in_progress": N_("Somebody is paying for this place now, so it cannot be kept."),
+    "return_offered": N_("This ticket is being given back. First keep it."),
+    "refund_address_missing": N_(
+        "First name the address to which the money goes: on the page of the order."
+    ),
     "offer_ended": N_("This offer has ended. Ask its sender for a new one."),
     "chain_unavailable": N_("We cannot see the network at the moment. Nothing is lost. Try again."),
     "invitation_ended": "This invitation has ended. Ask an administrator for a new one.",

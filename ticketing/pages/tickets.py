@@ -1,4 +1,4 @@
-"""The page of a ticket: its QR code, its holder's name, and how to pass it on."""
+"""The page of a ticket: its QR code, its holder, how to pass it on and how to give it back."""
 
 from collections.abc import Callable
 
@@ -15,14 +15,16 @@ from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import TicketLink
 from ticketing.services import admission_views
-from ticketing.services.orders import answers, finality, holders, transfers
+from ticketing.services.orders import answers, finality, holders, returns, transfers
 from ticketing.services.orders.holders import Holder
+from ticketing.services.orders.returns import Terms
 from ticketing.web import origin
 from ticketing.web.context import config
 from ticketing.web.idempotency import once
 
 _PASS_ON = "#pass-on"
 _ANSWERED = "#answered"
+_GIVE_BACK = "#give-back"
 
 blp = PageBlueprint("tickets", __name__, guard=TicketLink(), is_secret=True)
 
@@ -83,6 +85,30 @@ def take_offer_back(code: str) -> AnyResponse:
     return _carried_out(code, cancel, links.ticket(code) + _PASS_ON, form="passing_on")
 
 
+@blp.post("/t/<code>/return")
+def give_back(code: str) -> AnyResponse:
+    """Give the ticket back, on the terms that the page showed."""
+    found: Admission = g.admission
+
+    def give() -> None:
+        forms.read(EmptyForm)
+        returns.offer(found.tenant_id, found.id, code)
+
+    return _carried_out(code, give, links.ticket(code) + _GIVE_BACK, form="giving_back")
+
+
+@blp.post("/t/<code>/return/cancel")
+def keep_ticket(code: str) -> AnyResponse:
+    """Keep the ticket after all, unless somebody is paying for its place."""
+    found: Admission = g.admission
+
+    def keep() -> None:
+        forms.read(EmptyForm)
+        returns.cancel(found.tenant_id, found.id, code)
+
+    return _carried_out(code, keep, links.ticket(code) + _GIVE_BACK, form="giving_back")
+
+
 def _holder() -> Holder:
     sent = forms.read(HolderForm)
     return {"name": sent.get("name"), "email": sent.get("email")}
@@ -104,12 +130,14 @@ def _page(
     naming: Form | None = None,
     passing_on: Form | None = None,
     answering: Form | None = None,
+    giving_back: Form | None = None,
 ) -> str:
     settings = config()
     admission = admission_views.for_holder(of, settings.keyring, shows_code=True)
     is_canceled = admission.event.status == Publication.CANCELED
     text = None if is_canceled else admission.shown_qr
     order = None if admission.is_final else admission.intent
+    terms = returns.terms(admission)
     return render.page(
         "ticket.html",
         tenant=admission.tenant,
@@ -126,6 +154,8 @@ def _page(
         naming=naming or Form(),
         passing_on=passing_on or Form(),
         answering=answering or _answered(admission),
+        giving_back=giving_back or Form(),
+        terms=terms if isinstance(terms, Terms) else None,
         answers_obstacle=answers.obstacle(admission),
         lacks_answers=answers.missing(admission),
         writes_mail=settings.smtp is not None,

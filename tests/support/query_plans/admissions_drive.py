@@ -58,6 +58,8 @@ class AdmissionsDrive:
         for held in (first, second):
             assert post_twice(held.api, f"{held.path}/return", None).status_code == 200
         assert post_twice(second.api, f"{second.path}/return/cancel", None).status_code == 200
+        for action in ("return", "return/cancel"):
+            self._send_form(f"/t/{second.code}/{action}", {})
         bought(self.acme, ticket)
         for status in ReturnStatus:
             self.acme.api().get(f"{self.acme.path}/admissions?return={status}")
@@ -68,15 +70,8 @@ class AdmissionsDrive:
 
     def _hold_by_pages(self, held: Held) -> None:
         """Do it on pages too, and accept the ticket there."""
-        host = urlsplit(PUBLIC_URL).netloc
-        browser = Api(self.app.test_client(), {"Host": host, "Sec-Fetch-Site": "same-origin"})
+        browser, send = self._browser(), self._send_form
         form = {"idempotency_key": "0" * 32, "name": "Grace"}
-
-        def send(path: str, fields: dict[str, str]) -> None:
-            for _ in range(2):
-                answer = browser.client.post(path, data=fields, headers=browser.headers)
-                assert answer.status_code == 303, answer.text
-
         page = f"/t/{held.code}"
         send(f"{page}/holder", {"name": "Grace"})
         send(f"{page}/offer", form)
@@ -86,6 +81,17 @@ class AdmissionsDrive:
         assert browser.get(offer).status_code == 200
         send(offer, form)
         assert browser.get(offer).status_code == 410
+
+    def _browser(self) -> Api:
+        headers = {"Host": urlsplit(PUBLIC_URL).netloc, "Sec-Fetch-Site": "same-origin"}
+        return Api(self.app.test_client(), headers)
+
+    def _send_form(self, path: str, fields: dict[str, str]) -> None:
+        """Send a form twice, as a double click does."""
+        browser = self._browser()
+        for _ in range(2):
+            answer = browser.client.post(path, data=fields, headers=browser.headers)
+            assert answer.status_code == 303, answer.text
 
     def open_the_doors(self) -> None:
         """Pair devices, scan, undo, and read what a door reads."""

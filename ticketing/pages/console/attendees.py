@@ -9,7 +9,7 @@ from werkzeug import Response
 
 from schemas.admissions import AdmissionSchema, ReissuedAdmissionSchema, ReissueSchema, VoidSchema
 from ticketing import links
-from ticketing.constants import AdmissionStatus
+from ticketing.constants import AdmissionStatus, ReturnStatus
 from ticketing.models.admissions import Admission
 from ticketing.pages import answers as answer_fields
 from ticketing.pages import forms, typed_forms
@@ -50,6 +50,7 @@ def list_attendees() -> str:
     tenant_id, searched = caller().tenant_id, list_filters.text("q")
     status = list_filters.choice("status", AdmissionStatus)
     used = list_filters.choice("used", words.Used)
+    giving_back = list_filters.choice("return", ReturnStatus)
     event_id = list_filters.text("event_id")
     found = admissions.list_page(
         tenant_id,
@@ -58,11 +59,18 @@ def list_attendees() -> str:
         event_ids=caller().event_ids,
         status=status,
         redeemed=None if used is None else used is words.Used.YES,
+        giving_back=giving_back,
         q=searched,
         newest_first=True,
     )
     titles.add_to(found.data)
-    chosen = {"q": searched, "event_id": event_id, "status": status, "used": used}
+    chosen = {
+        "q": searched,
+        "event_id": event_id,
+        "status": status,
+        "used": used,
+        "return": giving_back,
+    }
     return page(
         "attendees.html",
         "attendees",

@@ -10,7 +10,7 @@ from schemas.events import StatusSchema
 from schemas.forms import TicketTypeChangeForm, TicketTypeForm
 from schemas.ticket_types import TicketTypePlaceSchema, TicketTypeSchema
 from ticketing import formats
-from ticketing.constants import DEFAULT_MAX_PER_ORDER, Publication
+from ticketing.constants import DEFAULT_MAX_PER_ORDER, Publication, ReturnPolicy
 from ticketing.models.events import Event
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages import forms, typed_forms
@@ -18,7 +18,7 @@ from ticketing.pages.console import obstacles, paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.local_times import without_same_times
-from ticketing.pages.console.words import PUBLICATIONS
+from ticketing.pages.console.words import PUBLICATIONS, RETURN_POLICIES
 from ticketing.pages.forms import Form
 from ticketing.roles import Role
 from ticketing.services import chains
@@ -29,9 +29,9 @@ from ticketing.web.event_scope import ONE_EVENT
 from ticketing.web.idempotency import once
 
 SECTION = "events"
-_TEXTS = ("name", "description", "group_heading")
+_TEXTS = ("name", "description", "group_heading", "returns")
 _AMOUNTS = ("price_amount", "max_price_amount")
-_NUMBERS = ("chain_id", "capacity", "min_per_order", "max_per_order")
+_NUMBERS = ("chain_id", "capacity", "min_per_order", "max_per_order", "return_fee_percent")
 _TIMES = ("sales_start_at", "sales_end_at")
 _BOXES = (
     *("transferable", "requires_key", "free_price", "admission", "requires_ticket"),
@@ -39,6 +39,8 @@ _BOXES = (
 )
 _OF_NEW = {
     "min_per_order": "1",
+    "returns": ReturnPolicy.NONE,
+    "return_fee_percent": "0",
     "max_per_order": str(DEFAULT_MAX_PER_ORDER),
     "transferable": typed_forms.CHECKED,
     "admission": typed_forms.CHECKED,
@@ -200,6 +202,7 @@ def _form_page(event: Event, ticket_type: TicketType | None, form: Form) -> str:
         ticket_type=ticket_type,
         networks=_networks(ticket_type),
         also_on=_also_on(ticket_type),
+        return_policies=RETURN_POLICIES.items(),
         form=form,
     )
 

@@ -14,6 +14,8 @@ from ticketing.constants import (
     Publication,
     QuestionType,
     RefundStatus,
+    ReturnPolicy,
+    ReturnStatus,
     ScanOutcome,
     Visibility,
     VoucherStatus,
@@ -151,6 +153,19 @@ class Used(StrEnum):
 
 
 USED_OR_NOT = {Used.YES: "Used", Used.NO: "Not used yet"}
+
+RETURNS = {
+    ReturnStatus.OFFERED: "Given back, not sold on yet",
+    ReturnStatus.IN_PROGRESS: "Somebody pays for the place",
+    ReturnStatus.RESOLD: "Sold on",
+}
+OFFERED = Word("Given back", "warn")
+RESOLD = Word("Sold on", "quiet")
+
+RETURN_POLICIES = {
+    ReturnPolicy.NONE: "No",
+    ReturnPolicy.WHEN_RESOLD: "Yes, and they get money when somebody else has bought the place",
+}
 
 BY_HAND = Word("Paid by hand")
 

@@ -31,8 +31,8 @@ def to_choose(tenant_id: str, chosen: Collection[str]) -> Sequence[Event]:
     """Return a tenant's latest events and those that are chosen already, the newest first."""
     latest = latest_events(tenant_id, None)
     shown = {each.id for each in latest}
-    older = latest_events(tenant_id, [each for each in chosen if each not in shown])
-    return [*latest, *older]
+    others = [each for each in chosen if each not in shown]
+    return [*latest, *latest_events(tenant_id, others)] if others else latest
 
 
 def named(

@@ -27,6 +27,7 @@ OF_ORDER = (
     PaymentIntent.id,
     PaymentIntent.status,
     PaymentIntent.unit_amount,
+    PaymentIntent.has_items,
     PaymentIntent.chain_id,
     PaymentIntent.required_confirmations,
     PaymentIntent.early_confirmations,

@@ -102,7 +102,9 @@ def terms(admission: Admission) -> Terms | Conflict:
         return AlreadyRedeemed()
     if admission.status == AdmissionStatus.SUSPENDED:
         return AdmissionSuspended()
-    order = None if admission.intent_id is None else _order(admission)
+    # The order of what can be given back has items: they have the fee.
+    is_plain = admission.intent_id is None or not admission.intent.has_items
+    order = None if is_plain else _order(admission)
     fee = None if order is None else _fee(order, admission)
     if order is None or fee is None or admission.transferred:
         return NotReturnable()

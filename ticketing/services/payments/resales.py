@@ -56,6 +56,8 @@ def end_some_offers() -> int:
         .where(TicketType.offered > literal(0), TicketType.taken < TicketType.offered)
     )
     closed = [each.id for each in types if each.event.returns_end <= clock.now()]
+    if not closed:
+        return 0
     late = (
         Admission.select(Admission.id)
         .where(Admission.ticket_type.in_(closed), Admission.returned_at.is_null(False))
