@@ -103,8 +103,8 @@ def terms(admission: Admission) -> Terms | Conflict:
     if admission.status == AdmissionStatus.SUSPENDED:
         return AdmissionSuspended()
     # The order of what can be given back has items: they have the fee.
-    is_plain = admission.intent_id is None or not admission.intent.has_items
-    order = None if is_plain else _order(admission)
+    bought = admission.intent
+    order = _order(admission) if bought is not None and bought.has_items else None
     fee = None if order is None else _fee(order, admission)
     if order is None or fee is None or admission.transferred:
         return NotReturnable()
