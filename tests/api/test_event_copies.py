@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from icalendar import Calendar
 
+from schemas.ticket_types import FIELDS
 from tests.support.mcp import call
 from tests.support.questions import ask
 from ticketing.models.events import Event
@@ -83,6 +84,31 @@ def test_clocks_show_the_same_times_on_the_other_side_of_summer_time(acme, quiz)
     assert (seat["name"], seat["price_amount"], seat["status"]) == ("Seat", 5_000_000, "published")
     assert seat["sales_end_at"] == "2030-10-29T17:30:00Z" and seat["capacity"] == 60
     assert EventStock.get(EventStock.event == made["id"]).capacity == 80
+
+
+def test_a_copied_ticket_type_has_every_setting(acme, quiz):
+    settings = {
+        "description": "Near the bar.",
+        "group_heading": "Tables",
+        "free_price": True,
+        "max_price_amount": 9_000_000,
+        "requires_ticket": True,
+        "require_voucher": True,
+        "hide_without_voucher": True,
+        "transferable": False,
+        "requires_key": True,
+        "min_per_order": 2,
+        "max_per_order": 4,
+        "returns": "when_resold",
+        "return_fee_percent": 10,
+    }
+    table = acme.ticket(quiz, name="Table", capacity=8, status="draft", **settings)
+    (made,) = copy(acme, quiz, "2030-10-29T20:00").json["data"]
+    found = acme.api().get(f"{acme.path}/events/{made['id']}/tickets").json["data"]
+    (copied,) = [each for each in found if each["name"] == "Table"]
+    of_original = {name: table[name] for name in FIELDS}
+    assert {name: copied[name] for name in FIELDS} == of_original
+    assert settings.items() <= copied.items()
 
 
 def test_a_skipped_time_is_refused_at_its_place_and_a_doubled_one_is_the_first(acme, quiz):

@@ -65,6 +65,8 @@ _TICKET_TYPE = (
     "capacity",
     "min_per_order",
     "max_per_order",
+    "returns",
+    "return_fee_percent",
 )
 _QUESTION = (
     "identifier",
