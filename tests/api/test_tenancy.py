@@ -38,6 +38,7 @@ NO_IDS = {
     "cursor",
     "sort",
     "status",
+    "return",
     "type",
     "flag",
     "q",
