@@ -12,6 +12,7 @@ from tests.support.factories import new_organizer
 from tests.support.remote import eventually
 from tests.support.webhook_receivers import endpoint, publish
 from ticketing import clock as clocks
+from ticketing import encryption
 from ticketing.db.connection import database
 from ticketing.models.notifications import Lease, WebhookEndpoint
 from ticketing.services import leases
@@ -121,10 +122,12 @@ def test_an_endpoint_gets_another_url_while_a_request_runs(hooks, held):
     hooks.receiver.answer("/new")
     other = hooks.endpoint("/new")
     keyring = hooks.config.keyring
-    secret = webhook_secrets.decrypt(other.secret, other.id, keyring)
+    secret = encryption.decrypt(other.secret, "webhook-secrets", other.id, keyring)
     other.delete_instance()
-    columns = {"url": other.url, "secret": webhook_secrets.encrypt(secret, held.id, keyring)}
-    WebhookEndpoint.update(**columns, updated_at=clocks.now()).execute()
+    now = WebhookEndpoint.get_by_id(held.id)
+    now.url, now.updated_at = other.url, clocks.now()
+    webhook_secrets.store(now, secret, keyring)
+    now.save(only=["url", "secret", "updated_at"])
     hooks.receiver.let_go()
     eventually(lambda: hooks.now(held).sequence == 5)
     # What was sent before the change is seen once a second.
