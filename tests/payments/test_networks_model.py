@@ -131,5 +131,6 @@ def test_the_rules_of_several_networks_hold_for_long():
     "left_out", ["unassigned", *(pytest.param(rest, marks=pytest.mark.long) for rest in RULES[1:])]
 )
 def test_without_one_rule_a_buyer_or_the_organizer_loses(left_out):
+    # It ends with the first breach. Hypothesis draws otherwise if other modules are imported, too.
     with pytest.raises(Breach):
-        run((left_out,), examples=2000)
+        run((left_out,), examples=10_000)
