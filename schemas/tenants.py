@@ -66,8 +66,8 @@ FIELDS: Fields = {
     "second_factor_required": Bool(
         metadata=documented(
             False,
-            "Administrators need a second factor: an app that shows codes, or a passkey. Whoever"
-            " has none must set one up in the console first.",
+            "Administrators need a second factor: an app that shows codes, or a passkey."
+            " Those without one must set one up in the console first.",
         ),
     ),
     "early_confirmation": Bool(

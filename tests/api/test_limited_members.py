@@ -95,7 +95,7 @@ def test_a_limit_is_checked_and_an_administrator_has_none(acme, admin, neighbour
 
 
 def test_an_invitation_gives_what_the_member_may_at_that_time(acme, admin, own):
-    """Whoever accepts an old invitation gets no more than the member has by then."""
+    """An old invitation gives no more than the member has by then."""
     event = own["event_id"]
     invited = invite(acme, "ada@example.org", "admin")
     member = f"{acme.path}/members/{invited['id']}"

@@ -202,7 +202,7 @@ class TestSignIn:
             time.forward(seconds=30)
 
     def test_a_new_session_has_a_new_secret(self, acme, app_of_ada, stranger):
-        """Whoever gave a browser a session before does not have the one that follows."""
+        """An attacker who gave a browser a session before does not have the one that follows."""
         stranger.client.set_cookie("session", credentials.new_session())
         before = stranger.client.get_cookie("session").value
         assert stranger.second(stranger.first_step(ADA), app_of_ada.code()).status_code == 303

@@ -108,7 +108,7 @@ def test_a_passkey_signs_in_without_the_password_and_once(page, keys, visit):
     with last_form(page, "/sign-in/passkey") as sent:
         page.get_by_role("button", name="Sign in with a passkey").click()
         expect(page.get_by_role("link", name=EMAIL)).to_be_visible()
-    # What was signed is of no use again, to whoever has read it.
+    # What was signed is of no use again, also to a person who has read it.
     form = {name: values[0] for name, values in parse_qs(sent[-1]).items()}
     sign_out(page)
     visit.expect("status of 401")

@@ -79,7 +79,7 @@ def creation_options(member: Member, site: Site, keyring: Keyring) -> str:
 def request_options(site: Site, keyring: Keyring, member_id: str | None = None) -> str:
     """Return the options, in JSON, with which a browser proves a passkey.
 
-    `member_id`: who has proved the password. None: whoever has a passkey of this site.
+    `member_id`: who has proved the password. None: anybody with a passkey of this site.
     """
     of_member = [] if member_id is None else list_of(member_id)
     options = webauthn.generate_authentication_options(

@@ -184,7 +184,7 @@ def create_own(caller: Caller, event_id: str, name: str, config: Config) -> Door
     Unauthenticated or LimitedToEvents if the member may no longer scan there.
     """
     with members.changing(caller.tenant_id):
-        # Whoever changes the member waits for this, and then ends the device.
+        # Who changes the member waits for this, and then ends the device.
         member = members.get(caller.tenant_id, caller.credential_id)
         if member.disabled_at is not None or not Role(member.role).holds(*SCANNING):
             raise Unauthenticated

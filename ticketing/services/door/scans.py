@@ -266,7 +266,7 @@ class _Batch:
         is_open = scan.scanned_at >= self._event.doors_open
         verdict = _verdict(admission, generation, is_open=is_open)
         if verdict is ScanOutcome.ADMITTED and admission.returned_at is not None:
-            # Whoever comes keeps the seat, unless somebody is paying for it.
+            # The holder who comes keeps the seat, unless somebody is paying for it.
             verdict = verdict if returns.withdraw(admission) else ScanOutcome.RETURNED
         if verdict is ScanOutcome.ADMITTED:
             is_in = scan_rows.let_in(admission, scan)

@@ -107,8 +107,8 @@ class _Pool:
     """The changes of the seats that are given back, of a ticket type."""
 
     def __init__(self) -> None:
-        def change(of: Any, condition: Any, **columns: Any) -> ModelUpdate:
-            return TicketType.update(columns).where(TicketType.id == of, condition)
+        def change(of: Any, *conditions: Any, **columns: Any) -> ModelUpdate:
+            return TicketType.update(columns).where(TicketType.id == of, *conditions)
 
         def take(of: Any, quantity: Any) -> ModelUpdate:
             taken = TicketType.taken + quantity
@@ -120,7 +120,7 @@ class _Pool:
             return change(of, is_taken, taken=TicketType.taken - quantity)
 
         def offer(of: Any) -> ModelUpdate:
-            return change(of, TicketType.offered >= 0, offered=TicketType.offered + 1)
+            return change(of, offered=TicketType.offered + 1)
 
         def withdraw(of: Any) -> ModelUpdate:
             is_free = TicketType.taken < TicketType.offered

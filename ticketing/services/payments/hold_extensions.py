@@ -46,7 +46,7 @@ def extend(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
             left = EXCHANGE_HOLD - (clock.now() - intent.created_at)
             deadline = chains.now_on(intent.chain_id, chains.states()) + left
         if intent.pooled:
-            # Whoever gave the seat back learns by then whether it is sold on.
+            # By then, the holder who gave the seat back learns whether it is sold on.
             deadline = min(deadline, found.event.returns_end)
         if intent.x402 or deadline < intent.hold_until + _LEAST_GAIN:
             raise HoldNotExtendable
