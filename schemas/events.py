@@ -30,6 +30,7 @@ from schemas.locales import a_locale
 from schemas.questions import PublicQuestionSchema
 from ticketing.constants import MAX_SAFE_INTEGER, EventType, Obstacle, Publication, Visibility
 from ticketing.notification_types import MAX_REMINDER_HOURS
+from ticketing.waiting_list import DEFAULT_HOURS, MAX_HOURS
 
 SORTS = ("created_at", "-created_at", "start_at", "-start_at")
 
@@ -130,6 +131,15 @@ FIELDS: Fields = {
             "public",
             "An unlisted event is in no list, and search engines leave it out. Its id, slug and"
             " page work.",
+        ),
+    ),
+    "waiting_list_hours": Int(
+        load_default=DEFAULT_HOURS,
+        validate=Range(1, MAX_HOURS),
+        metadata=documented(
+            DEFAULT_HOURS,
+            "How long a seat is held for somebody who waited for it, or half of the time until the"
+            " sale ends or the doors open, if that is less.",
         ),
     ),
     "reminder_hours": Int(

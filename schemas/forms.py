@@ -34,6 +34,7 @@ from ticketing.constants import (
     MAX_WALLET_CHAINS,
 )
 from ticketing.errors import FieldMessage
+from ticketing.waiting_list import MAX_QUANTITY
 
 TOO_MANY_NETWORKS = FieldMessage(
     "networks", f"Must have at most {MAX_TICKET_CHAINS} networks.", max=MAX_TICKET_CHAINS
@@ -148,6 +149,15 @@ class EmailForm(BaseSchema):
     """Where the mails of an order go, or whose orders somebody looks for."""
 
     email = an_email("ada@example.org", required=True)
+
+
+class WaitingListForm(BaseSchema):
+    """Who waits for what."""
+
+    ticket_id = Text(required=True, validate=Length(1, 80))
+    quantity = QueryInt(load_default=1, validate=Range(1, MAX_QUANTITY))
+    email = an_email("ada@example.org", required=True)
+    name = Text(validate=Length(1, 200))
 
 
 class RefundAddressForm(BaseSchema):

@@ -18,6 +18,7 @@ from schemas.events import PublicEventListQuery
 from schemas.intents import ItemSchema, PreflightSchema
 from schemas.sales import SalesQuery
 from schemas.scans import MAX_QR
+from schemas.waiting_list import JoinSchema
 from ticketing.constants import CURRENCY, MAX_SAFE_INTEGER, MICRO_UNIT_DECIMALS, RefundStatus
 
 _ID = "01hq3v5m8r2t6w9y1a4c7e0g3j"
@@ -54,6 +55,10 @@ class GetEventSchema(TenantSchema):
 
 class ListTicketsSchema(GetEventSchema, PageQuery):
     """Which ticket types to list."""
+
+
+class JoinWaitingListSchema(TenantSchema, JoinSchema):
+    """Who waits for what."""
 
 
 class QuoteArgumentsSchema(TenantSchema, PreflightSchema):

@@ -148,6 +148,14 @@ PUBLIC_FIELDS: Fields = {
         validate=Range(0, MAX_RETURN_FEE_PERCENT),
         metadata=documented(10, "What the organizer keeps of a ticket that was given back."),
     ),
+    "allow_waitinglist": Bool(
+        load_default=False,
+        metadata=documented(
+            True,
+            "Whether people can wait for it once it is sold out. While anybody waits, nobody else"
+            " can buy it.",
+        ),
+    ),
     "sales_start_at": Instant(load_default=None, allow_none=True),
     "sales_end_at": Instant(
         load_default=None,
@@ -253,6 +261,9 @@ class TicketTypeSchema(BaseSchema):
     held = fields.Integer(required=True, metadata=documented(2))
     sold = fields.Integer(required=True, metadata=documented(40))
     available = fields.Integer(required=True, allow_none=True, metadata=documented(58))
+    waiting = fields.Integer(
+        required=True, metadata=documented(0, "How many entries of its waiting list wait.")
+    )
     obstacles = fields.List(
         one_of(Obstacle),
         required=True,
@@ -264,7 +275,8 @@ class TicketTypeSchema(BaseSchema):
         metadata=documented(
             [],
             "`fee_exceeds_price`: on this network, to collect a payment may cost more than the"
-            " price. It is on sale all the same.",
+            " price. It is on sale all the same. `mail_not_configured`: nobody can join its waiting"
+            " list, because the service cannot send mail.",
         ),
     )
     created_at = Instant(required=True)
@@ -292,6 +304,10 @@ class PublicTicketTypeSchema(BaseSchema):
             "description": "`held`: nothing is left, but unpaid orders hold some of it, which may"
             " come back."
         },
+    )
+    waiting_list = fields.Boolean(
+        required=True,
+        metadata=documented(False, "Whether one can join its waiting list now."),
     )
     held_until = Instant(
         required=True,

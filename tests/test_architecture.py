@@ -30,6 +30,7 @@ LEAVES = {
     "qr_codes",
     "roles",
     "notification_types",
+    "waiting_list",
 }
 ALLOWED = {
     "accents": set(),
@@ -49,6 +50,7 @@ ALLOWED = {
     "qr_codes": set(),
     "roles": set(),
     "notification_types": set(),
+    "waiting_list": set(),
     "credentials": {"ids"},
     "encryption": {"credentials"},
     "db": {"constants"},
@@ -74,13 +76,21 @@ ALLOWED = {
     "blueprints": LEAVES | {"config", "credentials", "mcp", "models", "schemas", "services", "web"},
     "pages": LEAVES | {"config", "credentials", "links", "models", "schemas", "services", "web"},
     "cli": LEAVES | {"chain", "config", "db", "models", "services", "worker"},
-    "schemas": {"clock", "constants", "errors", "locales", "notification_types", "roles"},
+    "schemas": {
+        "clock",
+        "constants",
+        "errors",
+        "locales",
+        "notification_types",
+        "roles",
+        "waiting_list",
+    },
     "server": LEAVES,
 }
 """What each package may import besides itself."""
 
 SERVICES = (
-    ("x402",),
+    ("x402", "waiting_list"),
     ("checkout", "mail"),
     ("admission_views", "order_terms"),
     ("door", "exports"),

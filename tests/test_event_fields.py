@@ -53,6 +53,7 @@ VALUES = {
     "online_join_url": "https://meet.example.org/the-link-to-join",
     "capacity": 987_654_321,
     "reminder_hours": 163,
+    "waiting_list_hours": 71,
     "series": "the-series-of-the-event",
     "carts": True,
     "visibility": "public",
@@ -60,7 +61,11 @@ VALUES = {
 }
 """Values that can be recognized. Each other field is a text that has its name."""
 
-WORDS = {"visibility": '<option value="public" selected>', "locale": 'lang="en"'}
+WORDS = {
+    "visibility": '<option value="public" selected>',
+    "locale": 'lang="en"',
+    "waiting_list_hours": 'name="waiting_list_hours" value="71"',
+}
 """The values that are words of many surfaces, as the console's form has them."""
 
 SECRET = {"online_join_url": "only people with a ticket see it"}
@@ -68,6 +73,7 @@ INTERNAL = {
     **SECRET,
     "capacity": "buyers see what is sold out, and not how many tickets there are",
     "reminder_hours": "people see the mail",
+    "waiting_list_hours": "people see until when their order is held",
     "visibility": "an unlisted event is in no list; who has its link needs to know no more",
 }
 RULES = {

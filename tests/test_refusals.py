@@ -28,6 +28,13 @@ from ticketing.errors.returns import (
     ReturnOffered,
     ReturnsClosed,
 )
+from ticketing.errors.waiting_list import (
+    EntryEnded,
+    NotSoldOut,
+    OfferMade,
+    WaitingListClosed,
+    WaitingListFull,
+)
 from ticketing.services.access import passwords
 from ticketing.services.x402.errors import (
     PaymentSent,
@@ -63,6 +70,11 @@ PROVED_ELSEWHERE = {
     RefundAddressMissing: "API only: tests/payments/test_returns.py",
     ReturnInProgress: "needs a buyer of the place: tests/payments/test_returns.py",
     ReturnOffered: "API only: tests/payments/test_returns.py",
+    NotSoldOut: "needs mail: tests/payments/test_waiting_list.py",
+    WaitingListClosed: "needs mail: tests/payments/test_waiting_list.py",
+    WaitingListFull: "needs mail: tests/payments/test_waiting_list.py",
+    EntryEnded: "needs mail: tests/payments/test_waiting_list.py",
+    OfferMade: "needs mail: tests/payments/test_waiting_list.py",
     ReturnsClosed: "its clock is moved: tests/payments/test_returns.py",
 }
 

@@ -12,7 +12,8 @@ notification_types.py: the types of notifications, the kinds of mails, how deliv
 credentials.py: makes and parses keys, client secrets, codes and tokens, and compares their digests
     in constant time; it does not look them up
 encryption.py: secrets that are read again, as the database stores them
-links.py: the paths of pages with secrets: /o/, /t/, /x/ act for their owner, /_p/ pays only
+waiting_list.py: the states of places on waiting lists, and their bounds
+links.py: the paths of pages with secrets: /o/, /t/, /x/, /_w/ act for their owner, /_p/ pays
 clock.py: the only file that reads the time; how the API writes it
 formats.py: how people read times, amounts and addresses, in pages and mails
 locales.py: the languages of pages and mails; marks and translates sentences

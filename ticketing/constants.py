@@ -220,6 +220,7 @@ class TicketTypeWarning(StrEnum):
     """What an organizer may want to change. The ticket type is on sale all the same."""
 
     FEE_EXCEEDS_PRICE = "fee_exceeds_price"
+    MAIL_NOT_CONFIGURED = "mail_not_configured"
 
 
 class Obstacle(StrEnum):

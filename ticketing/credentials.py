@@ -20,7 +20,7 @@ _SHAPE = re.compile(rf"([a-z]+_)([{ids.ALPHABET}]{{26}})_([{ids.ALPHABET}]{{41}}
 _RANDOM_BITS, _RANDOM_LENGTH = 170, 34
 _CHECKSUM_LENGTH = 7
 
-CLIENT_SECRET_PREFIX, PAY_SECRET_PREFIX = "cs_", "ps_"
+CLIENT_SECRET_PREFIX, PAY_SECRET_PREFIX, PLACE_SECRET_PREFIX = "cs_", "ps_", "ws_"
 _OFFER_PREFIX, _OFFER_DIGITS = "to_", 40
 _OFFER_SHAPE = re.compile(rf"{_OFFER_PREFIX}([{ids.ALPHABET}]{{26}})_[0-9a-f]{{{_OFFER_DIGITS}}}")
 _INVITATION_PREFIX, _INVITATION_DIGITS = "in_", 40
@@ -144,6 +144,16 @@ def pay_secret(secret_key: str, intent_id: str) -> str:
 def is_pay_secret(keyring: Keyring, intent_id: str, offered: str) -> bool:
     """Return whether `offered` is the pay secret of this intent."""
     return same_as_any(offered, [pay_secret(each, intent_id) for each in keyring.accepted])
+
+
+def place_secret(secret_key: str, entry_id: str) -> str:
+    """Return the secret of who has a place on a waiting list. It is derived and never stored."""
+    return PLACE_SECRET_PREFIX + keyed_digest(secret_key, "place-secret", entry_id)
+
+
+def is_place_secret(keyring: Keyring, entry_id: str, offered: str) -> bool:
+    """Return whether `offered` is the secret of this place on a waiting list."""
+    return same_as_any(offered, [place_secret(each, entry_id) for each in keyring.accepted])
 
 
 def transfer_offer(secret_key: str, transfer_id: str) -> str:

@@ -36,6 +36,7 @@ MESSAGE = "msg_"
 QUESTION = "que_"
 QUESTION_OPTION = "opt_"
 ANSWER = "ans_"
+WAITING_LIST_ENTRY = "wle_"
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 RANDOM_BITS = 74

@@ -9,7 +9,7 @@ from ticketing.credentials import Keyring
 EMBED = "/_e/"
 """The path before the cards of events. Other websites show them in frames."""
 
-ORDER, PAYMENT, TICKET, TRANSFER = "/o/", "/_p/", "/t/", "/x/"
+ORDER, PAYMENT, TICKET, TRANSFER, PLACE = "/o/", "/_p/", "/t/", "/x/", "/_w/"
 
 
 def order(intent_id: str, keyring: Keyring) -> str:
@@ -30,3 +30,8 @@ def ticket(code: str) -> str:
 def transfer(offer: str) -> str:
     """Return the path of the page that accepts a transfer."""
     return TRANSFER + offer
+
+
+def place(entry_id: str, keyring: Keyring) -> str:
+    """Return the path of the page of somebody who waits, and of what they are offered."""
+    return f"{PLACE}{entry_id}.{credentials.place_secret(keyring.current, entry_id)}"

@@ -65,6 +65,10 @@ class MailKind(StrEnum):
     SALE = "sale"
     SALES_OF_DAY = "sales_of_day"
     LOST_LINKS = "lost_links"
+    WAITING_LIST_JOINED = "waiting_list_joined"
+    WAITING_LIST_OFFER = "waiting_list_offer"
+    WAITING_LIST_REMINDER = "waiting_list_reminder"
+    WAITING_LIST_ENDED = "waiting_list_ended"
     MEMBER_INVITED = "member_invited"
     PASSWORD_RESET = "password_reset"
     PASSWORD_CHANGED = "password_changed"
@@ -74,7 +78,10 @@ class MailKind(StrEnum):
     WEBHOOK_FAILING = "webhook_failing"
 
 
-ASKED_BY_ANYBODY = (MailKind.LOST_LINKS, MailKind.PASSWORD_RESET)
+LINKS_ASKED_FOR = (MailKind.LOST_LINKS, MailKind.PASSWORD_RESET)
+"""Mails with links that a stranger can ask for."""
+
+ASKED_BY_ANYBODY = (*LINKS_ASKED_FOR, MailKind.WAITING_LIST_JOINED)
 """Mails that a stranger can ask for, at any address."""
 
 ASKED_FOR = (MailKind.ORDER_PLACED, MailKind.ORDER_CONFIRMED, MailKind.REFUND_DUE)

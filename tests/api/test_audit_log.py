@@ -17,12 +17,16 @@ from tests.support.factories import (
     ticket_body,
     worker_once,
 )
+from tests.support.one_of_each import entry_for
 from tests.support.payouts import mark, of_an_address
 from tests.support.photos import photo
 from tests.support.refunds import account, give_back, state
 from tests.support.routes import endpoints
+from ticketing import clock
 from ticketing.db.connection import database, write_transaction
 from ticketing.models.audit_log import AuditLogEntry
+from ticketing.models.ticket_types import TicketType
+from ticketing.models.waiting_list import WaitingListEntry
 from tools import anvil
 
 SIZE = {"question": "Size?", "type": "text", "ask": "attendee"}
@@ -112,6 +116,12 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     me.patch(voucher, {"tag": "press"})
     me.post(f"{voucher}/disable")
     me.post(f"{vouchers}/batch", {"count": 1})
+    listed = entry_for(acme, event["id"], ticket["id"])
+    WaitingListEntry.update(status="waiting", confirmed_at=clock.now()).execute()
+    TicketType.update(waiting=1).where(TicketType.id == ticket["id"]).execute()
+    of_entry = f"{path}/events/{event['id']}/waiting-list/{listed.id}"
+    assert me.post(f"{of_entry}/offer").status_code == 200
+    assert me.post(f"{of_entry}/cancel").status_code == 200
     questions = f"{path}/events/{event['id']}/questions"
     question = me.post(questions, SIZE).json["id"]
     me.patch(f"{questions}/{question}", {"question": "Which size?"})

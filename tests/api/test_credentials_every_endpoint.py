@@ -160,7 +160,7 @@ def test_a_route_without_a_guard_or_with_a_guard_without_a_row_fails_the_table(e
 def test_only_the_surfaces_that_say_so_ask_nobody(app):
     kinds = {name: type(surface.guard) for name, surface in app.blueprints.items()}
     assert {name for name, kind in kinds.items() if kind is auth.Open} == ASK_NOBODY
-    of_checkout = {secret_guards.Buyer, secret_guards.Holder, auth.Open}
+    of_checkout = {secret_guards.Buyer, secret_guards.Holder, secret_guards.Shopper, auth.Open}
     for prefix, guards in (
         (ADMIN, {auth.TenantRole}),
         (CHECKOUT, of_checkout),

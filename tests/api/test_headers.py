@@ -10,7 +10,8 @@ from tools.stack import Stack, free_port
 
 pytestmark = pytest.mark.one_database
 
-OPEN_TO_ALL = {"public", "checkout", "holders", "transfers", "voucher_tickets", "x402", "gasless"}
+OPEN_TO_ALL = {"public", "checkout", "holders", "transfers", "voucher_tickets", "x402"}
+OPEN_TO_ALL |= {"gasless", "waiting"}
 PAGES = ("/healthz", "/docs", "/openapi.json", "/static/docs.js", "/", "/none", "/v1/auth/token")
 
 

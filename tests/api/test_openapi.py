@@ -7,7 +7,7 @@ import pytest
 from schemas.base import EXAMPLE_ADDRESS, BaseSchema
 from tests.conftest import UNREACHABLE_RPC
 from tests.support.json_schema import check, resolve
-from tests.support.one_of_each import message_of
+from tests.support.one_of_each import entry_for, message_of
 from tests.support.routes import pages
 from tests.support.webhook_endpoints import new_webhook
 from ticketing.blueprints import images
@@ -232,6 +232,7 @@ def test_what_the_service_answers_is_what_the_document_says(acme, document):
     question = admin.post(f"{acme.path}/events/{ticket['event_id']}/questions", asked).json
     ids |= {"question_id": question["id"], "slug": "nights"}
     ids["message_id"] = message_of(acme, ticket["event_id"]).id
+    ids["entry_id"] = entry_for(acme, ticket["event_id"], ticket["id"]).id
     event = f"{acme.path}/events/{ticket['event_id']}"
     assert admin.patch(event, {"series": "nights"}).status_code == 200
     for path, method, operation in operations(document):

@@ -56,8 +56,8 @@ def test_an_order_at_the_moment_of_a_withdrawal_waits_and_nobody_fails(acme, mon
     path = f"{acme.path}/events/{ticket['event_id']}/status"
     held, hold, withdrawn = threading.Event(), stock.hold, []
 
-    def hold_and_pause(*arguments):
-        found = hold(*arguments)
+    def hold_and_pause(*arguments, **options):
+        found = hold(*arguments, **options)
         held.set()
         # On SQLite the withdrawal cannot begin. On Postgres it has locked the event's row by then.
         withdrawal.join(1)

@@ -21,6 +21,7 @@ CONTRACT_FIELDS = {
     "status",
     "held",
     "sold",
+    "waiting",
     "available",
     "obstacles",
     "warnings",

@@ -47,12 +47,14 @@ API = {
     "tenants": (ADMINS, ADMINS),
     "ticket_types": (READERS, EDITORS),
     "vouchers": (READERS, EDITORS),
+    "waiting_list": (READERS, EDITORS),
     "wallets": (ADMINS, ADMINS),
     "webhooks": (ADMINS, ADMINS),
     # With a credential. Those who hold the secret need none.
     "checkout": (SELLERS, SELLERS),
     "gasless": (SELLERS, SELLERS),
     "holders": (SELLERS, SELLERS),
+    "waiting": (SELLERS, SELLERS),
     "x402": (SELLERS, SELLERS),
     "door": (SCANNERS, SCANNERS),
 }
@@ -93,6 +95,7 @@ CONSOLE = {
     "ticket_types": (READERS, EDITORS),
     "voucher_forms": (EDITORS, EDITORS),
     "vouchers": (READERS, EDITORS),
+    "waiting_list": (READERS, EDITORS),
     "wallet": (ADMINS, ADMINS),
     "webhooks": (ADMINS, ADMINS),
 }
@@ -108,12 +111,12 @@ AGENTS = {
 
 EVENT_IN_PATH = {
     *("admissions", "door", "door_devices", "events", "exports", "images", "intents", "messages"),
-    *("questions", "refunds", "sales", "ticket_types", "vouchers"),
+    *("questions", "refunds", "sales", "ticket_types", "vouchers", "waiting_list"),
 }
 CONSOLE_EVENT_IN_PATH = {
     *("attendees", "door", "event_forms", "events", "exports", "guests", "images", "messages"),
     *("orders", "publishing", "question_forms", "questions", "refunds", "scanner", "search"),
-    *("ticket_type_forms", "ticket_types", "voucher_forms", "vouchers"),
+    *("ticket_type_forms", "ticket_types", "voucher_forms", "vouchers", "waiting_list"),
 }
 """The surfaces that members use who are limited to events, if the path is of one of theirs."""
 

@@ -40,10 +40,12 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.models.unassigned_money import SkippedIndexes, UnassignedMoney
 from ticketing.models.vouchers import Voucher
+from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.models.wallets import PendingWallet, Wallet
 from ticketing.models.x402 import X402Settlement
 
 MODELS = (
+    WaitingListEntry,
     Totp,
     RecoveryCode,
     Passkey,

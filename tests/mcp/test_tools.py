@@ -12,7 +12,7 @@ from tests.support.questions import ask
 from tests.support.stored_rows import rows
 from ticketing.roles import LADDER, Role
 
-FOR_EVERYBODY = 8
+FOR_EVERYBODY = 9
 FOR_READERS = {"sales", "list_attendees", "owed_refunds"}
 
 

@@ -65,6 +65,7 @@ faults.py: what clients see during a fault, and how long until it is over
 injected_wallet.py, money.py: a wallet that a browser announces; an organizer's console with it
 gasless.py: a payer who signs what the service asks for
 carts.py: orders of several ticket types, and with vouchers
+waiting.py: people who wait for what is sold out, and what they are offered
 browser.py, buying.py, scanner.py, screen.py, fake_camera.py: a visitor in Chromium; one with a
     wallet; the scanner's page, what it shows, and its camera
 """

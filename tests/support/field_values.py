@@ -182,6 +182,7 @@ EVENT = {
     "online_join_url": URL,
     "visibility": choice("public", "unlisted"),
     "reminder_hours": integer(1, 168, null=True),
+    "waiting_list_hours": integer(1, 72),
     "capacity": integer(0, 2**53 - 1, null=True),
 }
 """All fields of an event."""
@@ -197,6 +198,7 @@ PUBLIC_TICKET_TYPE = {
     "requires_ticket": BOOLEAN,
     "price_amount": integer(0, 10**15),
     "transferable": BOOLEAN,
+    "allow_waitinglist": BOOLEAN,
     "chain_id": integer(1, 2**53 - 1, null=True),
     # Only without chain_id: see tests/api/test_networks.py.
     "chain_ids": ([], [None, [], [1] * 9, [1, 1], {}, "1", 1, True]),

@@ -7,6 +7,7 @@ from tests.support.members import first_member
 from tests.support.webhook_endpoints import new_webhook
 from ticketing import clock, ids
 from ticketing.models.messages import Message
+from ticketing.models.waiting_list import WaitingListEntry
 
 
 def one_of_each(organizer: Organizer) -> dict[str, str]:
@@ -25,11 +26,11 @@ def one_of_each(organizer: Organizer) -> dict[str, str]:
         "key_id": "key_" + organizer.key("read").split("_")[1],
         "member_id": first_member(organizer),
         "webhook_id": new_webhook(organizer).id,
-        **made_for(organizer, ticket["event_id"]),
+        **made_for(organizer, ticket["event_id"], ticket["id"]),
     }
 
 
-def made_for(organizer: Organizer, event_id: str) -> dict[str, str]:
+def made_for(organizer: Organizer, event_id: str, ticket_id: str) -> dict[str, str]:
     """Create what an event has besides its ticket types, and return the ids. Orders need none.
 
     `voucher` is the code of the voucher.
@@ -45,8 +46,28 @@ def made_for(organizer: Organizer, event_id: str) -> dict[str, str]:
     known = {name: each["id"] for name, each in made.items()}
     series = f"series-of-{organizer.slug}"
     assert admin.patch(event, {"series": series}).status_code == 200
-    more = {"slug": series, "message_id": message_of(organizer, event_id).id}
+    more = {
+        "slug": series,
+        "message_id": message_of(organizer, event_id).id,
+        "entry_id": entry_for(organizer, event_id, ticket_id).id,
+    }
     return {**known, **more, "voucher": made["voucher_id"]["code"]}
+
+
+def entry_for(organizer: Organizer, event_id: str, ticket_id: str) -> WaitingListEntry:
+    """Put somebody on a waiting list who has not confirmed it, without a mail server."""
+    made: WaitingListEntry = WaitingListEntry.create(
+        id=ids.new(ids.WAITING_LIST_ENTRY),
+        tenant=organizer.id,
+        event=event_id,
+        ticket_type=ticket_id,
+        quantity=1,
+        email="grace@example.org",
+        mailbox="grace@example.org",
+        status="unconfirmed",
+        created_at=clock.now(),
+    )
+    return made
 
 
 def message_of(organizer: Organizer, event_id: str) -> Message:

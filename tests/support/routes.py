@@ -29,6 +29,7 @@ UNKNOWN = {
     "webhook_id": f"{ids.WEBHOOK_ENDPOINT}{'0' * 26}",
     "voucher_id": f"{ids.VOUCHER}{'0' * 26}",
     "message_id": f"{ids.MESSAGE}{'0' * 26}",
+    "entry_id": f"{ids.WAITING_LIST_ENTRY}{'0' * 26}",
     "slug": "no-such-series",
 }
 """An unused id for each kind that a path may have."""

@@ -6,6 +6,7 @@ its own errors, below these: see ticketing/services/x402/errors.py.
 base.py: all statuses but 409, the base class, and the body of a response
 conflicts.py: the 409s: the request is valid, but not in the current state
 returns.py: those of admissions that are given back
+waiting_list.py: those of waiting lists, and one 429
 
 TicketingError
 ├── BadRequest                400  malformed_json
@@ -61,6 +62,11 @@ TicketingError
 │   ├── ReturnInProgress           return_in_progress
 │   ├── ReturnOffered              return_offered
 │   ├── RefundAddressMissing       refund_address_missing
+│   ├── NotSoldOut                 not_sold_out
+│   ├── WaitingListClosed          waiting_list_closed
+│   ├── WaitingListFull            waiting_list_full
+│   ├── EntryEnded                 entry_ended
+│   ├── OfferMade                  offer_made
 │   ├── NotTransferable            not_transferable
 │   ├── AlreadyRedeemed            already_redeemed
 │   ├── AdmissionVoid              admission_void
@@ -112,6 +118,7 @@ TicketingError
 │   ├── TooManyGuesses             too_many_guesses
 │   ├── TooManyTransfers           too_many_transfers
 │   ├── TooManyLinks               too_many_links
+│   ├── TooManyJoins               too_many_joins
 │   ├── TooManyChanges             too_many_changes
 │   └── TooManyDeliveries          too_many_deliveries
 └── Unavailable               503
@@ -126,3 +133,4 @@ TicketingError
 from ticketing.errors.base import *  # noqa: F403
 from ticketing.errors.conflicts import *  # noqa: F403
 from ticketing.errors.returns import *  # noqa: F403
+from ticketing.errors.waiting_list import *  # noqa: F403

@@ -9,6 +9,7 @@ from schemas.events import PublicEventDetailSchema, PublicEventSchema
 from schemas.intents import IntentSchema, NewIntentSchema, PurchaseSchema
 from schemas.mcp import QuoteSchema
 from schemas.ticket_types import PublicTicketTypeSchema
+from schemas.waiting_list import JoinedSchema
 from ticketing import credentials
 from ticketing.errors import (
     IntentCanceled,
@@ -24,6 +25,7 @@ from ticketing.services.catalog import public_listing
 from ticketing.services.checkout import Order
 from ticketing.services.orders import holders, intents
 from ticketing.services.orders.lines import all_wanted
+from ticketing.services.waiting_list import entries
 from ticketing.services.x402 import for_agents
 from ticketing.web import guesses, idempotency, origin, rate_limit
 from ticketing.web.context import client, config, limited_client, page_request
@@ -117,6 +119,22 @@ def order_ticket(arguments: Arguments) -> Result:
     intent.client_secret = credentials.client_secret(config().keyring.current, intent_id)
     more = for_agents.links(origin.origin(), tenant, intent, config())
     return _dumped(NewIntentSchema, intent) | more
+
+
+def join_waiting_list(arguments: Arguments) -> Result:
+    """Wait for tickets that are sold out: a mail asks the person to confirm their address.
+
+    Only for ticket types with waiting_list true. The first who confirmed gets the first tickets
+    that become free, by mail, as an order that is held for some hours. The answer does not say
+    whether the address waits already.
+    """
+    rate_limit.count_also(CallClass.PREFLIGHT)
+    tenant = tenants.find(arguments.pop("tenant"))
+    wanted = dict(arguments)
+    entries.join(
+        tenant, wanted.pop("event_id"), wanted.pop("ticket_id"), wanted, limited_client(), config()
+    )
+    return _dumped(JoinedSchema, arguments)
 
 
 def order_status(arguments: Arguments) -> Result:

@@ -11,6 +11,7 @@ messages.py: what organizers write to the people of an event
 series.py: what the page of a series of events says
 billing.py: who an order is billed to
 images.py: the files of pictures and logos, by their digest
+waiting_list.py: who waits for seats of what is sold out
 items.py: the ticket types of an order, where its own columns are not enough
 vouchers.py: codes that lower a price, or open a ticket type
 questions.py: questions to buyers and attendees, and their answers

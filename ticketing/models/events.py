@@ -25,6 +25,7 @@ from ticketing.constants import (
 )
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
+from ticketing.waiting_list import DEFAULT_HOURS
 
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
@@ -38,6 +39,7 @@ class Event(BaseModel):
     do not count. `questions_reminded_at`: when mails were planned to those who had not answered.
     `reminder_hours`: how long before the start its people get a mail with their tickets (None:
     none). `reminded_at`: when these mails were planned.
+    `waiting_list_hours`: how long a seat is held for somebody who waited for it.
     `image_digest`: its picture, of the table `images`.
     `series`: the name of the series that it belongs to, which is the address of its page.
     `was_published`: whether it was published when it was canceled. If so, its page stays.
@@ -67,6 +69,7 @@ class Event(BaseModel):
     reminded_at = UtcDateTimeField(null=True)
     doors_open_at = UtcDateTimeField(null=True)
     transfers_end_at = UtcDateTimeField(null=True)
+    waiting_list_hours = IntegerField(default=DEFAULT_HOURS)
     image_digest = TextField(null=True)
     status = TextField()
     visibility = TextField(default=Visibility.PUBLIC)

@@ -24,6 +24,7 @@ from ticketing.constants import (
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
+from ticketing.waiting_list import SHORTEST_OFFER
 
 
 class StockCount(NamedTuple):
@@ -78,6 +79,9 @@ class TicketType(BaseModel):
     `return_fee_percent` percent. `offered`: seats that they give back, and that are still sold.
     `taken`: how many of these are in orders that wait for a swap: see services/payments/resales.py.
 
+    `allow_waitinglist`: people may wait for it once it is sold out. `waiting`: how many entries
+    wait. While any does, nobody else can buy: see services/waiting_list.
+
     `chain_id` is the network that is proposed to buyers, `chain_ids` all on which they may pay.
     `several_chains` are these if there are several: `chain_id` is the first then.
 
@@ -113,6 +117,8 @@ class TicketType(BaseModel):
     return_fee_percent = IntegerField(default=0)
     offered = BigIntegerField(default=0)
     taken = BigIntegerField(default=0)
+    allow_waitinglist = BooleanField(default=False)
+    waiting = BigIntegerField(default=0)
     min_per_order = IntegerField()
     max_per_order = IntegerField()
     sales_start_at = UtcDateTimeField(null=True)
@@ -126,6 +132,7 @@ class TicketType(BaseModel):
     warnings: Sequence[TicketTypeWarning]
     availability: Availability
     held_until: datetime | None  # if it is held: when the first unpaid order ends
+    waiting_list: bool  # whether people can wait for it now
     few_left: int | None  # how many can be bought, if they are few
     usable_chains: Sequence[int]  # those of `chain_ids` on which it can be paid now
     voucher: VoucherPrice | None = None
@@ -140,6 +147,16 @@ class TicketType(BaseModel):
     def available(self) -> int | None:
         """How many tickets can still be held of the capacity. None: unlimited."""
         return None if self.capacity is None else self.capacity - self.held - self.sold
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether somebody waits for what becomes free."""
+        return bool(self.waiting)
+
+    @property
+    def buyable(self) -> int | None:
+        """How many tickets buyers can hold: none while somebody waits. None: unlimited."""
+        return 0 if self.waiting else self.available
 
     @property
     def in_pool(self) -> int:
@@ -166,6 +183,12 @@ class TicketType(BaseModel):
         self.chain_id = chain_ids[0] if chain_ids else None
         self.several_chains = tuple(chain_ids) if len(chain_ids) > 1 else None
 
+    def list_closes_at(self, event: Event) -> datetime:
+        """When nobody can wait any more: an hour before the sale ends, or the doors open."""
+        sales_end: datetime | None = self.sales_end_at
+        ends = min(event.doors_open, event.over_at)
+        return (ends if sales_end is None else min(ends, sales_end)) - 2 * SHORTEST_OFFER
+
     @property
     def count(self) -> StockCount:
         """What is sold, of how many."""
@@ -183,6 +206,10 @@ class EventStock(BaseModel):
     capacity = BigIntegerField()
     held = BigIntegerField()
     sold = BigIntegerField()
+    waiting = BigIntegerField(default=0)
+
+    # No column: services.orders.stock sets it. Somebody waits for what is left.
+    is_waited_for: bool = False
 
     class Meta:
         table_name = "event_stock"
@@ -191,3 +218,8 @@ class EventStock(BaseModel):
     def available(self) -> int:
         """How many seats can still be held."""
         return int(self.capacity - self.held - self.sold)
+
+    @property
+    def buyable(self) -> int:
+        """How many seats buyers can hold: none while somebody waits for them."""
+        return 0 if self.is_waited_for else self.available

@@ -12,6 +12,7 @@ series.py: the coming dates of a series. It has the address of an event
 embed.py: the card of an event for a frame of another website; the lines of HTML that show it
 cart.py: the tickets in that form: a number for each ticket type, or one choice
 lost_links.py: people who lost the links of their orders ask for a mail
+waiting_list.py: join a waiting list; a place on it, and what was offered
 orders.py: an order: to pay, its tickets, money that is owed
 order_view.py: decides which state of an order its page shows; there is a template for each
 papers.py: what people print of an order: its tickets, its receipt

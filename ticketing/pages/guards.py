@@ -83,6 +83,24 @@ class PaymentLink(Page):
 
 
 @dataclass(frozen=True)
+class PlaceLink(Page):
+    """Requires `{entry_id}.{place_secret}` in the path. Sets `g.place`."""
+
+    def check(self) -> None:
+        """Compare the secret of the place. NotFound."""
+        entry_id, _, secret = (request.view_args or {})["link"].partition(".")
+        if not credentials.is_place_secret(config().keyring, entry_id, secret):
+            raise NotFound(
+                N_("This place on the waiting list does not exist. Is the link complete?")
+            )
+        g.place = entry_id
+
+    def counts(self) -> Counts:
+        """Count a good link by its place, because many can share one address."""
+        return Counts(CallClass.ORDER, g.place) if "place" in g else Counts(CallClass.CHECKOUT)
+
+
+@dataclass(frozen=True)
 class TicketLink(Page):
     """Requires the code of an admission in the path. Sets `g.admission`."""
 

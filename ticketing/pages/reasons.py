@@ -54,6 +54,14 @@ _REASONS = {
     "already_redeemed": N_("This ticket has been used at the door."),
     "admission_void": N_("This ticket is no longer valid."),
     "admission_suspended": N_("This ticket is suspended, because its payment is missing."),
+    "not_sold_out": N_("You need not wait: this ticket is on sale."),
+    "waiting_list_closed": N_("Nobody can wait for this ticket at the moment."),
+    "waiting_list_full": N_("Too many people wait for this ticket already."),
+    "entry_ended": N_("This place on the waiting list has ended."),
+    "offer_made": N_("Tickets were offered for this place a moment ago. Look again."),
+    "too_many_joins": N_(
+        "Your network has joined too many waiting lists today. Try again tomorrow."
+    ),
     "not_returnable": N_("This ticket cannot be given back."),
     "returns_closed": N_("Tickets of this event can no longer be given back."),
     "return_in_progress": N_("Somebody is paying for this place now, so it cannot be kept."),

@@ -20,6 +20,7 @@ from ticketing.pages import (
     render,
     tickets,
     transfers,
+    waiting_list,
 )
 from ticketing.pages.console import (
     account,
@@ -54,6 +55,7 @@ from ticketing.pages.console import (
 from ticketing.pages.console import door as console_door
 from ticketing.pages.console import events as console_events
 from ticketing.pages.console import orders as console_orders
+from ticketing.pages.console import waiting_list as console_waiting_list
 
 SURFACES = (
     # For buyers, holders and people at the door.
@@ -66,6 +68,8 @@ SURFACES = (
     payment_links.blp,
     tickets.blp,
     transfers.blp,
+    waiting_list.blp,
+    waiting_list.place_blp,
     door.blp,
     assets.blp,
     pictures.blp,
@@ -83,6 +87,7 @@ SURFACES = (
     publishing.blp,
     copies.blp,
     messages.blp,
+    console_waiting_list.blp,
     images.blp,
     images.logo_blp,
     ticket_types.blp,

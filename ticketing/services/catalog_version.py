@@ -24,7 +24,8 @@ T = TypeVar("T")
 
 State = list[tuple[Any, ...]]
 """A tenant's revision, once for each ticket type of an event of which few are left, with how many,
-and how many are given back.
+how many are given back, and whether somebody waits for it. That of one for which somebody waits is
+there, however many are left.
 
 Stock is not part of the revision: otherwise all buyers of a tenant would wait for one row. While
 many are left, orders do not change the state.
@@ -59,7 +60,9 @@ class Versioned(Generic[T]):
 
 def of_tenant(tenant: Tenant, now: datetime) -> Version:
     """Return the version of data that is read after `tenant`."""
-    return Version(tenant.id, None, [(tenant.revision, None, None, None, None, None)], now, None)
+    return Version(
+        tenant.id, None, [(tenant.revision, None, None, None, None, None, None)], now, None
+    )
 
 
 def of_event(tenant: Tenant, event: Event, shown: Iterable[TicketType], now: datetime) -> Version:
@@ -72,6 +75,7 @@ def of_event(tenant: Tenant, event: Event, shown: Iterable[TicketType], now: dat
     state = [(tenant.revision, *few_left) for _, *few_left in _state(tenant.id, event.id)]
     times = [time for each in shown for time in (each.sales_start_at, each.sales_end_at)]
     times += [event.over_at, event.returns_end - HOLD_UNDER_PRESSURE]
+    times += [each.list_closes_at(event) for each in shown if each.allow_waitinglist]
     until = min((time for time in times if time is not None and time > now), default=None)
     return Version(tenant.id, event.id, state, now, until)
 
@@ -122,7 +126,7 @@ def _state_of(tenant_id: Any, event_id: Any) -> ModelSelect[Tenant]:
         | EventStock.capacity.is_null()
         | (EventStock.capacity - EventStock.sold >= least)
     )
-    is_of_event = TicketType.event == event_id
+    is_of_event, is_waited_for = TicketType.event == event_id, TicketType.waiting > 0
     return (
         Tenant.select(
             Tenant.revision,
@@ -131,13 +135,14 @@ def _state_of(tenant_id: Any, event_id: Any) -> ModelSelect[Tenant]:
             Case(None, [(is_few_of_event, of_event)], None),
             Case(None, [(is_unsold, TicketType.id)], None),
             TicketType.offered - TicketType.taken,
+            Case(None, [(is_waited_for, TicketType.id)], None),
         )
         .join_from(Tenant, EventStock, JOIN.LEFT_OUTER, on=(EventStock.event == event_id))
         .join_from(
             Tenant,
             TicketType,
             JOIN.LEFT_OUTER,
-            on=(is_of_event & (is_few_of_type | is_few_of_event)),
+            on=(is_of_event & (is_few_of_type | is_few_of_event | is_waited_for)),
         )
         .where(Tenant.id == tenant_id)
         .order_by(TicketType.id)

@@ -26,6 +26,7 @@ from ticketing.errors import (
     SoldOut,
     TicketingError,
 )
+from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, new_row, prepared_insert
@@ -87,6 +88,7 @@ class Order:
     What the same form ordered before, and is not paid, is replaced.
     `locale`: the language of its pages and mails. None: the event's.
     `answers` are those of the event's questions, by id or identifier.
+    `offered_for`: how long the order is held, if it is an offer to somebody who waited.
     """
 
     event_id: str
@@ -101,6 +103,7 @@ class Order:
     channel: Channel | None = None
     form: Sequence[str] = ()
     answers: Mapping[str, object] = field(default_factory=dict)
+    offered_for: timedelta | None = None
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,24 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
     return intent
+
+
+def offer(
+    wanted: Sequence[Line], known: Mapping[int, ChainState], order: Order, config: Config
+) -> PaymentIntent:
+    """Hold seats for somebody who waited, and make their order, with the prices of now.
+
+    `wanted` is what `order` wants, read before the transaction in which this is called, `known` the
+    states of the chains. The questions of the event do not block it. SoldOut, TooManyFree, and what
+    `preflight` raises of prices, networks and sales.
+    """
+    client_limits.take_turn(order.client, config)
+    free_seats = lines.free_seats(wanted)
+    if order.client and free_seats:
+        client_limits.check(order.client, order.event_id, free_seats, free_seats, config)
+    held = holds.hold(wanted, known, for_waiting=True)
+    _check(held.lines, order)
+    return _issue(held, order, None, config)
 
 
 def unpaid_of_form(order: Order) -> PaymentIntent | None:
@@ -406,9 +427,11 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
 def _hold_of(held: Held, order: Order, config: Config) -> timedelta:
     """Return for how long an order is held.
 
-    The hold is shorter for a client without a credential while orders hold more than half of the
-    unsold tickets, of a ticket type or of the event.
+    An offer is held as it says. The hold is shorter for a client without a credential while orders
+    hold more than half of the unsold tickets, of a ticket type or of the event.
     """
+    if order.offered_for is not None:
+        return order.offered_for
     is_scarce = any(held.is_under_pressure(line) for line in held.lines)
     is_short = bool(order.client) and is_scarce
     hold = min(config.hold, HOLD_UNDER_PRESSURE) if is_short else config.hold

@@ -1,7 +1,7 @@
 """Erase personal data: names and email addresses of buyers, holders, and recipients of offers.
 
-Their answers to questions and who their orders are billed to are deleted, and their waiting mails
-are dropped.
+Who waited for tickets, too. Their answers to questions and who their orders are billed to are
+deleted, and their waiting mails are dropped.
 
 Amounts, chain addresses and transactions stay. Names in the audit log are in a table beside it, so
 the log itself stays append-only.
@@ -24,8 +24,9 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.questions import Answer, Question
 from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
+from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.services.notifications import mail_queue
-from ticketing.services.orders import admissions
+from ticketing.services.orders import admissions, waiting_ends
 
 EVENTS_AT_ONCE = 10
 TRY_AGAIN_AFTER = timedelta(days=1)
@@ -36,6 +37,7 @@ DUE_FOR = timedelta(days=7)
 
 _NOBODY = {"holder_name": None, "holder_email": None}
 _HAS_HOLDER = Admission.holder_name.is_null(False) | Admission.holder_email.is_null(False)
+_HAS_WAITED = WaitingListEntry.email.is_null(False)
 _HAS_BUYER = PaymentIntent.buyer_name.is_null(False) | PaymentIntent.buyer_email.is_null(False)
 
 log = logging.getLogger(__name__)
@@ -130,7 +132,8 @@ def _has_people(event_id: str) -> bool:
     holders = Admission.select().where(of_event, _HAS_HOLDER)
     answers = Answer.select().join(Question).where(Question.event == event_id)
     billed = Billing.select().join(PaymentIntent).where(PaymentIntent.event == event_id)
-    return any(query.exists() for query in (buyers, holders, offers, answers, billed))
+    waited = WaitingListEntry.select().where(WaitingListEntry.event == event_id, _HAS_WAITED)
+    return any(query.exists() for query in (buyers, holders, offers, answers, billed, waited))
 
 
 def _erase_event(event_id: str, is_over: Expression) -> None:
@@ -146,6 +149,9 @@ def _erase_event(event_id: str, is_over: Expression) -> None:
         owing = PaymentIntent.select(PaymentIntent.id).where(of_event, owes)
         owes_nothing = Admission.intent.is_null() | Admission.intent.not_in(owing)
         _erase_holders((Admission.event == event_id) & owes_nothing)
+        of_list = WaitingListEntry.event == event_id
+        owes_no_offer = WaitingListEntry.intent.is_null() | WaitingListEntry.intent.not_in(owing)
+        _erase_waiting(of_list & owes_no_offer)
         now = clock.now()
         is_done = not owing.exists()
         done = {"erased_at": now, "erasure_due_at": None} if is_done else {}
@@ -158,8 +164,15 @@ def _erase_buyers(of: Expression) -> None:
     mail_queue.erase(PaymentIntent.select(PaymentIntent.id).where(of))
     PaymentIntent.update(nobody).where(of, _HAS_BUYER).execute()
     orders = PaymentIntent.select(PaymentIntent.id).where(of)
+    _erase_waiting(WaitingListEntry.intent.in_(orders))
     Answer.delete().where(Answer.intent.in_(orders)).execute()
     Billing.delete().where(Billing.intent.in_(orders)).execute()
+
+
+def _erase_waiting(of: Expression) -> None:
+    """Erase who waits or waited, but keep their places."""
+    mail_queue.erase(WaitingListEntry.select(WaitingListEntry.id).where(of))
+    WaitingListEntry.update(waiting_ends.NOBODY).where(of, _HAS_WAITED).execute()
 
 
 def _erase_holders(of: Expression) -> None:

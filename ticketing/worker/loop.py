@@ -23,6 +23,7 @@ from ticketing.services.notifications import (
 )
 from ticketing.services.payments import resales, settlement
 from ticketing.services.payments.booking import CursorMoved
+from ticketing.services.waiting_list.offers import Offering
 from ticketing.worker.chain_tasks import CHAIN_TASKS
 from ticketing.worker.delivering import Delivering
 from ticketing.worker.mailing import Mailer
@@ -40,6 +41,9 @@ _WAKING_SECONDS = 1.0
 
 _RATE_SECONDS = 60.0
 """The pause between two checks whether a day has passed since the exchange rate was read."""
+
+_OFFERING_SECONDS = 5.0
+"""The longest pause between two looks whether anything is free for those who wait."""
 
 _UNUSED_IMAGES_SECONDS = 86_400.0
 """The pause between two deletions of images that nothing refers to."""
@@ -77,6 +81,9 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
     wallet_changes = WalletChanges(config)
     wallet_changes.run()
     wallet_changes.leave()
+    offering = Offering(config)
+    offering.run()
+    offering.leave()
     troubles = []
     for chain in config.chains.values():
         watcher = Watcher(chain, accept_reorganization=accept_reorganization)
@@ -122,12 +129,14 @@ class Worker:
             log.warning("no chain is enabled: nothing to watch")
         mailer = Mailer(self._config, is_stopped=self._stop.is_set)
         wallet_changes = WalletChanges(self._config)
+        offering = Offering(self._config)
         soon = min(_NOTIFYING_SECONDS, pause)
         waking = pause / math.ceil(pause / _WAKING_SECONDS)
         tasks: list[tuple[str, Callable[[], object], float]] = [
             ("housekeeping", partial(_keep_house, self._config), pause),
             ("unused images", images.forget_unused, _UNUSED_IMAGES_SECONDS),
             ("wallet changes", wallet_changes.run, pause),
+            ("waiting lists", offering.run, min(_OFFERING_SECONDS, pause)),
             ("exchange rate", RateReader(self._config).run, _RATE_SECONDS),
             ("notifications", numbering.number_all, soon),
             # It returns only at the end, or after an error.
@@ -151,6 +160,7 @@ class Worker:
             for watcher in watchers:
                 watcher.leave()
             wallet_changes.leave()
+            offering.leave()
             mailer.leave()
         except UNAVAILABLE:
             log.warning(

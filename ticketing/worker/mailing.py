@@ -52,7 +52,12 @@ LEASE = "mails"
 _BACKOFF = Backoff((timedelta(seconds=5), timedelta(seconds=15), timedelta(seconds=60)))
 """How long to wait after the server was unusable."""
 
-_WHILE_UNPAID = (MailKind.ORDER_PLACED, MailKind.PART_ARRIVED)
+_WHILE_UNPAID = (
+    MailKind.ORDER_PLACED,
+    MailKind.PART_ARRIVED,
+    MailKind.WAITING_LIST_OFFER,
+    MailKind.WAITING_LIST_REMINDER,
+)
 _MOST_ERROR = 200
 _INTERRUPTIONS = 2
 """After so many mails in a row, the trouble is the server's."""

@@ -63,6 +63,8 @@ ACTIONS = {
     "passwords_reset": "New password by a mailed link",
     "tokens_accept_invitation": "Invitation accepted",
     "vouchers_change_voucher": "Voucher changed",
+    "waiting_list_offer_out_of_turn": "Offered to somebody who waits",
+    "waiting_list_cancel_entry": "Place on the waiting list ended",
     "vouchers_create_voucher": "Voucher created",
     "vouchers_create_vouchers": "Vouchers created",
     "vouchers_disable_voucher": "Voucher disabled",

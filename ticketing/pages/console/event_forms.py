@@ -195,7 +195,7 @@ def _values(event: Event) -> dict[str, str]:
     }
     numbers = {
         name: "" if getattr(event, name) is None else str(getattr(event, name))
-        for name in ("capacity", "reminder_hours")
+        for name in ("capacity", "reminder_hours", "waiting_list_hours")
     }
     carts = typed_forms.CHECKED if event.carts else ""
     return {**texts, **times, **numbers, "carts": carts}

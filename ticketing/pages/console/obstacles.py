@@ -123,6 +123,12 @@ def _over(event: Event) -> Reason:
 
 
 def _sold_out(ticket_type: TicketType, event: Event) -> Reason:
+    if ticket_type.waiting:
+        return Reason(
+            "People wait for it. What becomes free goes to them.",
+            "See who waits",
+            paths.waiting_list(event.id),
+        )
     available = ticket_type.available
     if available is not None and available < ticket_type.min_per_order:
         edit = paths.ticket_type(event.id, ticket_type.id, "edit")

@@ -46,6 +46,11 @@ def voucher(event_id: str, page: str) -> str:
     return f"{vouchers(event_id)}/{page}"
 
 
+def waiting_list(event_id: str, entry_id: str = "", page: str = "") -> str:
+    """Return the path of the waiting list of an event, or of what is done with one place."""
+    return event(event_id, "/".join(filter(None, ("waiting-list", entry_id, page))))
+
+
 def messages(event_id: str, message_id: str = "") -> str:
     """Return the path of the messages of an event, or of one of them."""
     return event(event_id, "/".join(filter(None, ("messages", message_id))))

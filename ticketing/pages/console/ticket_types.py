@@ -35,7 +35,7 @@ _NUMBERS = ("chain_id", "capacity", "min_per_order", "max_per_order", "return_fe
 _TIMES = ("sales_start_at", "sales_end_at")
 _BOXES = (
     *("transferable", "requires_key", "free_price", "admission", "requires_ticket"),
-    *("require_voucher", "hide_without_voucher"),
+    *("require_voucher", "hide_without_voucher", "allow_waitinglist"),
 )
 _OF_NEW = {
     "min_per_order": "1",
@@ -203,6 +203,7 @@ def _form_page(event: Event, ticket_type: TicketType | None, form: Form) -> str:
         networks=_networks(ticket_type),
         also_on=_also_on(ticket_type),
         return_policies=RETURN_POLICIES.items(),
+        writes_mail=config().smtp is not None,
         form=form,
     )
 

@@ -31,6 +31,7 @@ from ticketing.notification_types import (
     WebhookStatus,
 )
 from ticketing.roles import KeyStatus, MemberStatus, Role
+from ticketing.waiting_list import EntryStatus
 
 
 class Word(NamedTuple):
@@ -94,6 +95,15 @@ VOUCHERS = {
     VoucherStatus.USED_UP: Word("Used up", "quiet"),
     VoucherStatus.EXPIRED: Word("Expired", "quiet"),
     VoucherStatus.DISABLED: Word("Disabled", "quiet"),
+}
+
+ENTRIES = {
+    EntryStatus.WAITING: Word("Waiting", "wait"),
+    EntryStatus.OFFERED: Word("Offered", "note"),
+    EntryStatus.ORDERED: Word("Ordered", "good"),
+    EntryStatus.UNCONFIRMED: Word("Not confirmed", "quiet"),
+    EntryStatus.EXPIRED: Word("Expired", "quiet"),
+    EntryStatus.CANCELED: Word("Canceled", "quiet"),
 }
 
 PRICE_MODES = {
@@ -195,6 +205,10 @@ MAILS = {
     MailKind.SALE: "Sold",
     MailKind.SALES_OF_DAY: "Sold on a day",
     MailKind.LOST_LINKS: "Links of orders",
+    MailKind.WAITING_LIST_JOINED: "Place on the waiting list",
+    MailKind.WAITING_LIST_OFFER: "Tickets for who waited",
+    MailKind.WAITING_LIST_REMINDER: "Tickets are still held",
+    MailKind.WAITING_LIST_ENDED: "Waiting list ended",
     MailKind.WEBHOOK_FAILING: "Webhook fails",
     MailKind.MEMBER_INVITED: "Invitation",
     MailKind.PASSWORD_RESET: "Link for a new password",

@@ -39,6 +39,7 @@ _EVENT = (
     "order_questions",
     "attendee_questions",
     "reminder_hours",
+    "waiting_list_hours",
     "image_digest",
     "visibility",
     "locale",
@@ -67,6 +68,7 @@ _TICKET_TYPE = (
     "max_per_order",
     "returns",
     "return_fee_percent",
+    "allow_waitinglist",
 )
 _QUESTION = (
     "identifier",

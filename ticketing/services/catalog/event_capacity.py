@@ -42,7 +42,7 @@ def _change_row(event: Event, capacity: int) -> None:
 
 
 def _add_row(event: Event, capacity: int) -> None:
-    held, sold = stock.totals(event.id)
+    held, sold, waiting = stock.totals(event.id)
     if held + sold > capacity:
         raise CapacityTooLow
-    EventStock.create(event=event, capacity=capacity, held=held, sold=sold)
+    EventStock.create(event=event, capacity=capacity, held=held, sold=sold, waiting=waiting)

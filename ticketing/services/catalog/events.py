@@ -34,7 +34,7 @@ from ticketing.services import catalog_version, images
 from ticketing.services.catalog import event_capacity, obstacles, series
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
-from ticketing.services.orders import stock
+from ticketing.services.orders import stock, waiting_ends
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.payments import event_voids, sale_locks
 
@@ -229,6 +229,7 @@ def _end(event: Event, *, refund: bool) -> dict[str, Any]:
     if event.status == Publication.CANCELED and not refund:
         return {}
     sale = sale_locks.cancel_sale(TicketType.event == event)
+    waiting_ends.cancel(event, TicketType.event == event)
     voided = event_voids.void_all(event.id, sale.cursors, refund=refund)
     return {
         "refund": refund,

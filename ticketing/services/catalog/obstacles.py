@@ -82,7 +82,7 @@ def of_ticket_type(
     taken = [each for each in ticket_type.chain_ids if wallet is None or wallet.takes(each)]
     # One network that can be used is enough.
     enabled = [payable[each] for each in taken or ticket_type.chain_ids if each in payable]
-    limits = (ticket_type.available, left_of_event if ticket_type.admission else None)
+    limits = (ticket_type.buyable, left_of_event if ticket_type.admission else None)
     left = [each for each in limits if each is not None]
     found = {
         Obstacle.NOT_PUBLISHED: ticket_type.status != Publication.PUBLISHED,
@@ -161,7 +161,13 @@ def _warnings(ticket_type: TicketType, config: Config) -> list[TicketTypeWarning
     """Return what the organizer may want to change, though the ticket type may be on sale."""
     found = [config.chains.get(each) or REGISTRY.get(each) for each in ticket_type.chain_ids]
     least = max((chain.least_sensible_price for chain in found if chain is not None), default=0)
-    return [TicketTypeWarning.FEE_EXCEEDS_PRICE] if 0 < ticket_type.price_amount < least else []
+    warnings = {
+        TicketTypeWarning.FEE_EXCEEDS_PRICE: 0 < ticket_type.price_amount < least,
+        TicketTypeWarning.MAIL_NOT_CONFIGURED: (
+            ticket_type.allow_waitinglist and config.smtp is None
+        ),
+    }
+    return [warning for warning, applies in warnings.items() if applies]
 
 
 def availability(obstacles: Sequence[Obstacle]) -> Availability:

@@ -34,7 +34,7 @@ from ticketing.services.access import tenants
 from ticketing.services.catalog import obstacles, scarcity, series, ticket_types
 from ticketing.services.catalog.obstacles import Circumstances
 from ticketing.services.catalog_version import Versioned
-from ticketing.services.orders import questions, stock, vouchers
+from ticketing.services.orders import questions, stock, vouchers, waiting_rules
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.wallets import issuing
 
@@ -252,7 +252,7 @@ def _add_availability(
 
     Or somebody with a voucher, which opens some of them, and lowers their prices.
     """
-    left = None if event_stock is None else event_stock.available
+    left = None if event_stock is None else event_stock.buyable
     for each in found:
         why_not = obstacles.of_ticket_type(each, event, left, circumstances)
         if voucher is not None and vouchers.applies_to(voucher, each):
@@ -264,5 +264,9 @@ def _add_availability(
         each.usable_chains = obstacles.usable_chains(each, circumstances)
         each.few_left = scarcity.few_left(each, event_stock)
         each.held_until = None
+        counted_in = event_stock if each.admission else None
+        each.waiting_list = waiting_rules.is_open(
+            each, event, circumstances.now
+        ) and waiting_rules.is_needed(each, counted_in, stock.in_pool(each, event))
     held = [each for each in found if each.availability is Availability.HELD]
     scarcity.add_held_until(held, event.id, circumstances.now)

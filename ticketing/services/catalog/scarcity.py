@@ -38,10 +38,16 @@ def few_left(ticket_type: TicketType, event_stock: EventStock | None) -> int | N
 
 
 def is_held(ticket_type: TicketType, event_stock: EventStock | None) -> bool:
-    """Return whether one could buy this ticket type, if no order that is not complete held any."""
+    """Return whether one could buy this ticket type, if no order that is not complete held any.
+
+    Not if others wait for what these orders leave.
+    """
+    stocks = _stocks(ticket_type, event_stock)
+    if any(each.is_waited_for for each in stocks):
+        return False
     return all(
         each.capacity is None or each.capacity - each.sold >= ticket_type.min_per_order
-        for each in _stocks(ticket_type, event_stock)
+        for each in stocks
     )
 
 

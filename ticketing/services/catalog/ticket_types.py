@@ -30,6 +30,7 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import catalog_version, event_locks
 from ticketing.services.catalog import events, obstacles
 from ticketing.services.notifications import facts, feed
+from ticketing.services.orders import waiting_ends
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.payments import sale_locks
 
@@ -192,17 +193,19 @@ def _has_intents(ticket_type: TicketType) -> bool:
 
 
 def _is_used(ticket_type: TicketType) -> bool:
-    """Return whether a locked ticket type has orders or guests."""
+    """Return whether a locked ticket type has orders or guests, or somebody waits for it."""
     admissions = Admission.select().where(
         Admission.event == ticket_type.event, Admission.ticket_type == ticket_type
     )
-    return _has_intents(ticket_type) or bool(admissions.exists())
+    is_used = ticket_type.waiting or _has_intents(ticket_type)
+    return bool(is_used or admissions.exists())
 
 
 def _end_sale(ticket_type: TicketType) -> None:
     """Cancel the ticket type's live orders that can be canceled, before it is locked itself."""
     if Publication.CANCELED in PUBLICATION_MOVES[Publication(ticket_type.status)]:
         sale_locks.cancel_sale(TicketType.id == ticket_type.id)
+        waiting_ends.cancel(ticket_type.event, TicketType.id == ticket_type.id)
 
 
 def _lock(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:

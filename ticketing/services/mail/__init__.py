@@ -15,6 +15,7 @@ daily_bound.py: how many mails a tenant may send a day; those about paid orders 
 recipients.py: the address now; everybody of an event; a form of the address that SMTP accepts
 contents.py: reads what a mail says: the rule whether there is still something to say
 order_contents.py: the same of mails about orders and tickets
+waiting_contents.py: the same of places on waiting lists
 message_contents.py: the same of messages, reminders, and mails about sales
 texts.py: subject, text, HTML, pictures and headers, from templates/mail
 pictures.py: what is in the mail: the logo, the event's picture, and the tickets' QR codes

@@ -12,38 +12,45 @@ from datetime import timedelta
 from ticketing import clock
 from ticketing.config import Config
 from ticketing.db.connection import write_transaction
-from ticketing.errors import MailNotConfigured, TooManyLinks
+from ticketing.errors import MailNotConfigured, TooMany, TooManyLinks
 from ticketing.limits import LINK_REQUESTS_PER_CLIENT, WIDE_FACTOR
 from ticketing.models.notifications import Mail
 from ticketing.models.tenants import Tenant
-from ticketing.notification_types import ASKED_BY_ANYBODY, MailKind
+from ticketing.notification_types import LINKS_ASKED_FOR, MailKind
 from ticketing.services.notifications import mail_queue
 
 _DAY = timedelta(days=1)
 
 
 def plan(kind: MailKind, tenant: Tenant, email: str, client: Sequence[str], config: Config) -> None:
-    """Plan a mail of one of ASKED_BY_ANYBODY to an address.
+    """Plan a mail of one of LINKS_ASKED_FOR to an address.
 
     `client`: digests of the client's networks, from narrow to wide. MailNotConfigured. TooManyLinks
     if the client has asked too often today, for whatever address.
     """
     if config.smtp is None:
         raise MailNotConfigured
-    counted = dict(zip(("client", "client_site"), client, strict=False))
-    row = mail_queue.new(tenant.id, kind, tenant.id, **{"client_site": None, **counted})
     with write_transaction():
-        _refuse_too_many(counted)
-        mail_queue.add([{**row, "recipient": email}])
+        counted = count(client, LINKS_ASKED_FOR, LINK_REQUESTS_PER_CLIENT, TooManyLinks)
+        mail_queue.add(
+            [{**mail_queue.new(tenant.id, kind, tenant.id, **counted), "recipient": email}]
+        )
 
 
-def _refuse_too_many(counted: dict[str, str]) -> None:
+def count(
+    client: Sequence[str], kinds: Sequence[MailKind], most: int, error: type[TooMany]
+) -> dict[str, str | None]:
+    """Return the columns of a mail by which its client is counted.
+
+    The `error` if the client has asked for `most` mails of these kinds in a day. A wide network may
+    ask more often.
+    """
     since = clock.now() - _DAY
+    counted = dict(zip(("client", "client_site"), client, strict=False))
     for place, (column, network) in enumerate(counted.items()):
         asked = Mail.select().where(
-            getattr(Mail, column) == network,
-            Mail.kind.in_(ASKED_BY_ANYBODY),
-            Mail.created_at > since,
+            getattr(Mail, column) == network, Mail.kind.in_(kinds), Mail.created_at > since
         )
-        if asked.count() >= LINK_REQUESTS_PER_CLIENT * WIDE_FACTOR**place:
-            raise TooManyLinks(retry_after=int(_DAY.total_seconds()))
+        if asked.count() >= most * WIDE_FACTOR**place:
+            raise error(retry_after=int(_DAY.total_seconds()))
+    return {"client": None, "client_site": None, **counted}

@@ -24,6 +24,7 @@ from ticketing.services.mail import (
     order_contents,
     recipients,
     values,
+    waiting_contents,
 )
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.mail.values import ADDRESS, NAME, TITLE, Facts, data_of
@@ -184,6 +185,10 @@ _READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {
     MailKind.SALE: message_contents.sale,
     MailKind.SALES_OF_DAY: message_contents.sales_of_day,
     MailKind.LOST_LINKS: _lost_links,
+    MailKind.WAITING_LIST_JOINED: waiting_contents.joined,
+    MailKind.WAITING_LIST_OFFER: waiting_contents.offered,
+    MailKind.WAITING_LIST_REMINDER: waiting_contents.offered,
+    MailKind.WAITING_LIST_ENDED: waiting_contents.ended,
     MailKind.MEMBER_INVITED: _member_invited,
     MailKind.PASSWORD_RESET: _password_reset,
     MailKind.PASSWORD_CHANGED: _password_changed,

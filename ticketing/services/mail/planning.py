@@ -17,6 +17,7 @@ from ticketing.db.connection import locked, write_transaction
 from ticketing.models.notifications import Mail, Notification, NotificationFeed
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
+from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.notification_types import MailKind, MailStatus, NotificationType
 from ticketing.services.mail import recipients, sale_mails
 from ticketing.services.mail.recipients import Page
@@ -164,9 +165,16 @@ def _of_kind(rows: Sequence[Row], kind: MailKind) -> list[str]:
 
 
 def _to_be_paid(intent_ids: Sequence[str]) -> set[str]:
-    """Return those of the orders whose buyer may have to be told how to pay them."""
+    """Return those of the orders whose buyer may have to be told how to pay them.
+
+    An offer to somebody who waited has mails of its own.
+    """
+    offered = WaitingListEntry.select(WaitingListEntry.intent).where(
+        WaitingListEntry.intent.in_(intent_ids)
+    )
     found = PaymentIntent.select(PaymentIntent.id).where(
         PaymentIntent.id.in_(intent_ids),
+        PaymentIntent.id.not_in(offered),
         PaymentIntent.status == IntentStatus.AWAITING_PAYMENT,
         PaymentIntent.amount > 0,
         ~PaymentIntent.x402,

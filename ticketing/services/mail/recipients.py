@@ -16,6 +16,7 @@ from ticketing.models.members import Member
 from ticketing.models.messages import Message
 from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.notification_types import Audience
 
 AT_ONCE = 500
@@ -29,6 +30,7 @@ _ADDRESSES: dict[str, Field[Any]] = {
     ids.ADMISSION: Admission.holder_email,
     ids.TRANSFER: Transfer.holder_email,
     ids.MEMBER: Member.email,
+    ids.WAITING_LIST_ENTRY: WaitingListEntry.email,
 }
 """Where the address of each kind of subject is."""
 

@@ -33,6 +33,7 @@ TO_EVERYBODY = (
     MailKind.ANSWERS_MISSING,
     MailKind.REMINDER,
     MailKind.MESSAGE,
+    MailKind.WAITING_LIST_ENDED,
 )
 """Mails of which there may be thousands at once. All others are sent before them."""
 

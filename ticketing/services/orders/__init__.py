@@ -30,6 +30,7 @@ holders.py: what a code opens; who may be named as holder, until they have enter
 transfers.py: offer and accept: the new holder gets a new code, and the old one ends. Of an
     acceptance, a scan, a void and a cancelation, only the first counts
 returns.py: a holder gives a seat back, and gets money if its place is sold on
+waiting_rules.py, waiting_ends.py: when people can wait for what is sold out; what ends their places
 questions.py: what an event asks buyers and attendees; its row counts the questions
 answers.py, answer_values.py: their answers: of an order in its transaction, of a ticket until the
     doors open; each type as text, JSON and in a CSV file

@@ -21,6 +21,7 @@ from ticketing.models.vouchers import Voucher
 from ticketing.services import chains
 from ticketing.services.orders import lines, stock, vouchers
 from ticketing.services.orders.lines import Line, Wanted
+from ticketing.waiting_list import SHORTEST_OFFER
 
 _MOST_SHOWN = 100
 
@@ -167,7 +168,7 @@ def left(ticket_type: TicketType) -> int | None:
 
     If none of the capacity is left, those that are given back count.
     """
-    most = _least(ticket_type.available, _left_of_event(ticket_type))
+    most = _least(ticket_type.buyable, _left_of_event(ticket_type))
     return stock.in_pool(ticket_type, ticket_type.event) if most == 0 else most
 
 
@@ -176,7 +177,7 @@ def check_left(wanted: Sequence[Line]) -> None:
     if _fits_pool(wanted):
         return
     for line in wanted:
-        most = line.ticket_type.available
+        most = line.ticket_type.buyable
         if most is not None and most < line.quantity:
             raise sold_out(wanted, line)
     of_event = stock.left_of_event(wanted[0].ticket_type.event)
@@ -192,7 +193,9 @@ def sold_out(wanted: Sequence[Line], line: Line) -> SoldOut:
     return SoldOut(errors={place: [f"There are not enough left of {line.ticket_type.name}."]})
 
 
-def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held:
+def hold(
+    wanted: Sequence[Line], chain_states: Mapping[int, ChainState], *, for_waiting: bool = False
+) -> Held:
     """Hold the seats of all lines, and the usages of their voucher, or none.
 
     `chain_states` has the states of their chains. SoldOut. VoucherInvalid, VoucherNotApplicable.
@@ -201,28 +204,31 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
     admission.
 
     If nothing is left of the capacity, an order of one ticket type without a voucher may get seats
-    that are given back: see services/payments/resales.py.
+    that are given back: see services/payments/resales.py. `for_waiting`: the order is an offer to
+    somebody who waits, and comes before those of buyers.
 
     If it fails, roll the transaction back. The ticket types are locked afterwards, so until the
     commit their event stays published, and nobody adds or removes a capacity of the event.
     """
     event, seats = wanted[0].ticket_type.event, lines.admission_seats(wanted)
     is_capped = event.capacity is not None and seats > 0
-    event_stock = stock.hold_of_event(event.id, seats) if is_capped else None
+    event_stock = (
+        stock.hold_of_event(event.id, seats, for_waiting=for_waiting) if is_capped else None
+    )
     if is_capped and event_stock is None and _again(wanted[0]).event.capacity is not None:
-        return _hold_of_pool(wanted, chain_states)
+        return _hold_of_pool(wanted, chain_states, for_waiting=for_waiting)
     voucher = wanted[0].voucher
     if voucher is not None:
         voucher = vouchers.hold(voucher, lines.voucher_usages(wanted), clock.now())
     locked: dict[str, TicketType] = {}
     for line in sorted(wanted, key=lambda line: str(line.ticket_type.id)):
-        held = stock.hold(line.ticket_type.id, line.quantity)
+        held = stock.hold(line.ticket_type.id, line.quantity, for_waiting=for_waiting)
         if held is None:
-            if not _fits_pool(wanted):
+            if len(wanted) > 1:
                 raise sold_out(wanted, line)
             if event_stock is not None:
                 stock.release_of_event(event.id, seats)
-            return _hold_of_pool(wanted, chain_states)
+            return _hold_of_pool(wanted, chain_states, for_waiting=for_waiting)
         _check_unchanged(line, held, is_counted=event_stock is not None)
         held.event, held.tenant = event, line.ticket_type.tenant
         locked[held.id] = held
@@ -234,12 +240,14 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
     return Held(now, event_stock, chain_states)
 
 
-def _hold_of_pool(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held:
+def _hold_of_pool(
+    wanted: Sequence[Line], chain_states: Mapping[int, ChainState], *, for_waiting: bool
+) -> Held:
     """Hold seats that are given back, for an order of one ticket type. SoldOut."""
     line = wanted[0]
-    if not _fits_pool(wanted):
-        raise SoldOut
-    taken = stock.take(line.ticket_type.id, line.quantity)
+    if not (_fits_offer(line) if for_waiting else _fits_pool(wanted)):
+        raise sold_out(wanted, line)
+    taken = stock.take(line.ticket_type.id, line.quantity, for_waiting=for_waiting)
     if taken is None:
         raise sold_out(wanted, line)
     _check_unchanged(line, taken, is_counted=True)
@@ -255,6 +263,11 @@ def _fits_pool(wanted: Sequence[Line]) -> bool:
     if len(wanted) > 1 or line.voucher is not None:
         return False
     return line.quantity <= stock.in_pool(line.ticket_type, line.ticket_type.event)
+
+
+def _fits_offer(line: Line) -> bool:
+    """Return whether an offer to somebody who waits may have seats that are given back."""
+    return clock.now() <= line.ticket_type.event.returns_end - SHORTEST_OFFER
 
 
 def is_scarce_beside(intent: PaymentIntent) -> bool:

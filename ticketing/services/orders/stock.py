@@ -4,6 +4,10 @@ An event with a capacity of its own has a row in `event_stock`. It changes befor
 The parameter `capped_event` is the id of such an event, if the ticket type counts in its capacity.
 seats.py moves all seats of an order.
 
+`waiting` counts entries of a waiting list. While anybody waits for a ticket type, buyers hold
+nothing of it: only what is held for those who wait (`for_waiting`) can be. See
+services/waiting_list.
+
 Example: of 10 seats, 2 are held and 7 sold. Two buyers want 1 each. The first UPDATE makes it 3 and
 7. The second one finds 3 + 7 + 1 > 10, changes no row, and its buyer gets SoldOut. When the first
 one is paid, `sell` makes it 2 and 8.
@@ -17,8 +21,9 @@ from typing import Any
 from peewee import Field, ModelUpdate, fn
 
 from ticketing import clock
-from ticketing.constants import HOLD_UNDER_PRESSURE
+from ticketing.constants import HOLD_UNDER_PRESSURE, Publication
 from ticketing.db.connection import locked
+from ticketing.models.base import literal
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import EventStock, StockCount, TicketType
@@ -46,6 +51,7 @@ OF_TICKET_TYPE = (
     TicketType.return_fee_percent,
     TicketType.offered,
     TicketType.taken,
+    TicketType.waiting,
     TicketType.min_per_order,
     TicketType.max_per_order,
     TicketType.sales_start_at,
@@ -53,6 +59,9 @@ OF_TICKET_TYPE = (
     TicketType.event_changes,
 )
 """What an order needs of a ticket type: all but what only pages and lists show."""
+
+
+_NOBODY_WAITS = TicketType.waiting == literal(0)
 
 
 class StockMoved(Exception):
@@ -63,6 +72,7 @@ class _Changes:
     """The changes of one kind of stock, found by the column `key`.
 
     That of `held` alone returns the columns `ordered`, those of `sold` the columns `counted`.
+    `is_open`: the condition under which buyers may hold some. Who waited may always.
     """
 
     def __init__(
@@ -71,6 +81,7 @@ class _Changes:
         key: Field[Any],
         ordered: Sequence[Field[Any]],
         counted: Sequence[Field[Any]],
+        is_open: Any = True,
     ) -> None:
         def change(of: Any, condition: Any, **columns: Any) -> ModelUpdate:
             return stock.update(columns).where(key == of, condition)
@@ -78,8 +89,11 @@ class _Changes:
         def is_left(quantity: Any) -> Any:
             return stock.capacity.is_null() | (stock.held + stock.sold + quantity <= stock.capacity)
 
-        def hold(of: Any, quantity: Any) -> ModelUpdate:
+        def hold_offered(of: Any, quantity: Any) -> ModelUpdate:
             return change(of, is_left(quantity), held=stock.held + quantity).returning(*ordered)
+
+        def hold(of: Any, quantity: Any) -> ModelUpdate:
+            return hold_offered(of, quantity).where(is_open)
 
         def release(of: Any, quantity: Any) -> ModelUpdate:
             return change(of, stock.held >= quantity, held=stock.held - quantity)
@@ -96,7 +110,12 @@ class _Changes:
             sold = stock.sold - quantity
             return change(of, stock.sold >= quantity, sold=sold).returning(*counted)
 
+        def wait(of: Any, entries: Any) -> ModelUpdate:
+            return change(of, stock.waiting + entries >= 0, waiting=stock.waiting + entries)
+
         self.hold: Prepared[Any] = Prepared(hold, ordered)
+        self.hold_offered: Prepared[Any] = Prepared(hold_offered, ordered)
+        self.wait: Prepared[Any] = Prepared(wait)
         self.release: Prepared[Any] = Prepared(release)
         self.sell: Prepared[Any] = Prepared(sell)
         self.admit: Prepared[Any] = Prepared(admit)
@@ -110,10 +129,13 @@ class _Pool:
         def change(of: Any, *conditions: Any, **columns: Any) -> ModelUpdate:
             return TicketType.update(columns).where(TicketType.id == of, *conditions)
 
-        def take(of: Any, quantity: Any) -> ModelUpdate:
+        def take_offered(of: Any, quantity: Any) -> ModelUpdate:
             taken = TicketType.taken + quantity
             is_left = taken <= TicketType.offered
             return change(of, is_left, taken=taken).returning(*OF_TICKET_TYPE)
+
+        def take(of: Any, quantity: Any) -> ModelUpdate:
+            return take_offered(of, quantity).where(_NOBODY_WAITS)
 
         def give_up(of: Any, quantity: Any) -> ModelUpdate:
             is_taken = TicketType.taken >= quantity
@@ -131,6 +153,7 @@ class _Pool:
             return change(of, TicketType.taken >= quantity, **moved)
 
         self.take: Prepared[Any] = Prepared(take, OF_TICKET_TYPE)
+        self.take_offered: Prepared[Any] = Prepared(take_offered, OF_TICKET_TYPE)
         self.give_up: Prepared[Any] = Prepared(give_up)
         self.offer: Prepared[Any] = Prepared(offer)
         self.withdraw: Prepared[Any] = Prepared(withdraw)
@@ -139,23 +162,71 @@ class _Pool:
 
 _COUNTED = (TicketType.capacity, TicketType.sold, TicketType.status)
 
-_OF_EVENT = (EventStock.event, EventStock.capacity, EventStock.held, EventStock.sold)
+_OF_EVENT = (
+    EventStock.event,
+    EventStock.capacity,
+    EventStock.held,
+    EventStock.sold,
+    EventStock.waiting,
+)
 
-_ticket_type = _Changes(TicketType, TicketType.id, OF_TICKET_TYPE, _COUNTED)
+_ticket_type = _Changes(TicketType, TicketType.id, OF_TICKET_TYPE, _COUNTED, _NOBODY_WAITS)
 _pool = _Pool()
 _event = _Changes(EventStock, EventStock.event, _OF_EVENT, (EventStock.capacity, EventStock.sold))
 
 
-def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
-    """Hold `quantity` of a ticket type. Return it with OF_TICKET_TYPE. None if fewer are left."""
-    ticket_type: TicketType | None = _ticket_type.hold.first(of=ticket_type_id, quantity=quantity)
+def hold(ticket_type_id: str, quantity: int, *, for_waiting: bool = False) -> TicketType | None:
+    """Hold `quantity` of a ticket type. Return it with OF_TICKET_TYPE.
+
+    None if fewer are left, or if others wait for them.
+    """
+    change = _ticket_type.hold_offered if for_waiting else _ticket_type.hold
+    ticket_type: TicketType | None = change.first(of=ticket_type_id, quantity=quantity)
     return ticket_type
 
 
-def hold_of_event(event_id: str, quantity: int) -> EventStock | None:
-    """Hold `quantity` of an event's capacity. None if fewer are left, or if it has no capacity."""
+def hold_of_event(event_id: str, quantity: int, *, for_waiting: bool = False) -> EventStock | None:
+    """Hold `quantity` of an event's capacity.
+
+    None if fewer are left, if others wait for them, or if it has no capacity.
+    """
     event_stock: EventStock | None = _event.hold.first(of=event_id, quantity=quantity)
-    return event_stock
+    if event_stock is None or for_waiting or not _is_waited_for(event_stock):
+        return event_stock
+    release_of_event(event_id, quantity)
+    return None
+
+
+def _is_waited_for(event_stock: EventStock) -> bool:
+    """Return whether somebody waits for what is left of an event's capacity.
+
+    Not for a ticket type of which nothing is left itself. The event's stock should be locked: then
+    no seat becomes free meanwhile.
+
+    Example: an event of 10 is sold out, and Ada waits for the type A, which has no capacity of its
+    own. A holder of type B gives back. The seat is Ada's, so nobody can buy it as one of type B.
+    """
+    if not event_stock.waiting:
+        return False
+    has_some = TicketType.capacity.is_null() | (
+        TicketType.held + TicketType.sold < TicketType.capacity
+    )
+    waited_for = TicketType.select(TicketType.id).where(
+        TicketType.event == event_stock.event_id,
+        TicketType.waiting > literal(0),
+        TicketType.status == Publication.PUBLISHED,
+        TicketType.admission,
+        has_some,
+    )
+    return bool(waited_for.exists())
+
+
+def wait(ticket_type_id: str, entries: int, capped_event: str | None) -> None:
+    """Count so many more entries that wait for a ticket type, or fewer (below 0). StockMoved."""
+    if capped_event is not None and _event.wait.run(of=capped_event, entries=entries) != 1:
+        raise _moved(capped_event, -entries)
+    if _ticket_type.wait.run(of=ticket_type_id, entries=entries) != 1:
+        raise _moved(ticket_type_id, -entries)
 
 
 def note_change_of_event(event_id: str) -> None:
@@ -209,12 +280,16 @@ def in_pool(ticket_type: TicketType, event: Event) -> int:
     """Return how many seats that are given back can be ordered now, if nothing else is left."""
     # An order of these ends before seats cannot be given back any more.
     is_open = clock.now() < event.returns_end - HOLD_UNDER_PRESSURE
-    return ticket_type.in_pool if is_open else 0
+    return ticket_type.in_pool if is_open and not ticket_type.waiting else 0
 
 
-def take(ticket_type_id: str, quantity: int) -> TicketType | None:
-    """Take seats that are given back. Return the type with OF_TICKET_TYPE. None if fewer are."""
-    ticket_type: TicketType | None = _pool.take.first(of=ticket_type_id, quantity=quantity)
+def take(ticket_type_id: str, quantity: int, *, for_waiting: bool = False) -> TicketType | None:
+    """Take seats that are given back. Return the type with OF_TICKET_TYPE.
+
+    None if fewer are, or if others wait for them.
+    """
+    change = _pool.take_offered if for_waiting else _pool.take
+    ticket_type: TicketType | None = change.first(of=ticket_type_id, quantity=quantity)
     return ticket_type
 
 
@@ -252,23 +327,26 @@ def of_event(event: Event) -> EventStock | None:
     if event.capacity is None:
         return None
     found: EventStock | None = EventStock.select().where(EventStock.event == event.id).first()
+    if found is not None:
+        found.is_waited_for = _is_waited_for(found)
     return found
 
 
 def left_of_event(event: Event) -> int | None:
-    """Return how much of an event's own capacity is left. None: it has no capacity."""
-    if event.capacity is None:
-        return None
-    left = EventStock.capacity - EventStock.held - EventStock.sold
-    row = EventStock.select(left).where(EventStock.event == event.id).tuples().first()
-    return None if row is None else int(row[0])
+    """Return how much of an event's own capacity buyers can hold. None: it has no capacity."""
+    found = of_event(event)
+    return None if found is None else found.buyable
 
 
-def totals(event_id: str) -> tuple[int, int]:
-    """Return how many seats of an event are held and sold, over all ticket types of admission."""
-    sums = TicketType.select(fn.SUM(TicketType.held), fn.SUM(TicketType.sold))
-    held, sold = sums.where(TicketType.event == event_id, TicketType.admission).tuples()[0]
-    return int(held or 0), int(sold or 0)
+def totals(event_id: str) -> tuple[int, int, int]:
+    """Return how many seats of an event are held and sold, and how many entries wait.
+
+    Over all ticket types of admission.
+    """
+    counts = (TicketType.held, TicketType.sold, TicketType.waiting)
+    sums = TicketType.select(*map(fn.SUM, counts))
+    held, sold, waiting = sums.where(TicketType.event == event_id, TicketType.admission).tuples()[0]
+    return int(held or 0), int(sold or 0), int(waiting or 0)
 
 
 def _move(change: Prepared[Any], of: str, quantity: int) -> None:

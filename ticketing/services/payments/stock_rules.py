@@ -9,18 +9,27 @@ from peewee import JOIN, Case, Field, fn
 
 from ticketing.constants import LIVE, SOLD, AdmissionStatus, IntentStatus
 from ticketing.models.admissions import Admission
+from ticketing.models.base import literal
 from ticketing.models.events import Event
 from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.services.payments.rule_scope import Rows, Scope, first, total
+from ticketing.waiting_list import EntryStatus
 
 
 def is_doubtful_ticket_type() -> Any:
     """Return the SQL condition that finds ticket types that may violate a rule."""
     held, sold = _ordered(), _admitted()
     pool = (TicketType.taken != _pooled()) | (TicketType.offered != _given_back())
-    return _OUT_OF_BOUNDS | (TicketType.held != held) | (TicketType.sold != sold) | pool
+    return (
+        _OUT_OF_BOUNDS
+        | (TicketType.held != held)
+        | (TicketType.sold != sold)
+        | pool
+        | (TicketType.waiting != _waiting())
+    )
 
 
 def is_doubtful_intent() -> Any:
@@ -72,32 +81,39 @@ def pool_agrees(scope: Scope) -> Rows:
         yield [ticket_type], f"{offered} are offered, but {back} admissions are given back"
 
 
+def waiting_agrees(scope: Scope) -> Rows:
+    """What waits is the number of entries of the waiting list that do."""
+    for ticket_type, waiting, entries in _stock_differs(TicketType.waiting, _waiting(), scope):
+        yield [ticket_type], f"{waiting} wait, but the waiting list has {entries} who do"
+
+
 def event_stock_agrees(scope: Scope) -> Rows:
     """An event has its own stock exactly if it has a capacity: the sums of its ticket types.
 
     Rule 1 is checked here too: the event's capacity limits these sums.
     """
     held, sold = _sum(TicketType.held), _sum(TicketType.sold)
+    waiting = _sum(TicketType.waiting)
     disagrees = (
         (EventStock.capacity != Event.capacity)
         | EventStock.capacity.is_null()
         | Event.capacity.is_null()
         | (EventStock.held != held)
         | (EventStock.sold != sold)
+        | (EventStock.waiting != waiting)
         | (EventStock.held + EventStock.sold > EventStock.capacity)
     )
-    counted = (EventStock.capacity, EventStock.held, EventStock.sold)
+    counted = (EventStock.capacity, EventStock.held, EventStock.sold, EventStock.waiting)
     query = (
-        Event.select(Event.id, *counted, Event.capacity, held, sold)
+        Event.select(Event.id, *counted, Event.capacity, held, sold, waiting)
         .join(EventStock, JOIN.LEFT_OUTER, on=(EventStock.event == Event.id))
         .where(Event.capacity.is_null(False) | EventStock.capacity.is_null(False), disagrees)
     )
     for event, *numbers in first(query, Event, scope):
         yield (
             [event],
-            "its own stock of {} has {} held and {} sold, the event of {} has {} and {}".format(
-                *numbers
-            ),
+            "its own stock of {} has {} held, {} sold and {} waiting,"
+            " the event of {} has {}, {} and {}".format(*numbers),
         )
 
 
@@ -147,6 +163,14 @@ def _given_back() -> Any:
     """Return the SQL count of a ticket type's admissions that are given back."""
     return Admission.select(fn.COUNT(Admission.id)).where(
         Admission.ticket_type == TicketType.id, Admission.returned_at.is_null(False)
+    )
+
+
+def _waiting() -> Any:
+    """Return the SQL count of the entries that wait for a ticket type."""
+    return WaitingListEntry.select(fn.COUNT(WaitingListEntry.id)).where(
+        WaitingListEntry.ticket_type == TicketType.id,
+        WaitingListEntry.status == literal(EntryStatus.WAITING),
     )
 
 

@@ -136,7 +136,9 @@ function tick() {
   bar.value = Math.max(0, (until - now) / (until - began));
   timer.hidden = false;
   const left = Math.max(0, Math.ceil((until - now) / 1000));
-  const time = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60];
+  const parts = hours ? [hours, String(minutes).padStart(2, "0")] : [minutes];
+  const time = [...parts, String(seconds).padStart(2, "0")].join(":");
   const text = left ? timer.dataset.sayLeft.replace("{time}", time) : timer.dataset.sayOver;
   timer.textContent = left ? time : text;
   if (now >= from) announce(left, text);

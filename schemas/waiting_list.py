@@ -1,0 +1,89 @@
+"""Schemas of waiting lists."""
+
+from marshmallow import fields
+
+from schemas.base import (
+    EXAMPLE_ID,
+    BaseSchema,
+    Instant,
+    Int,
+    PageQuery,
+    Text,
+    an_email,
+    an_id,
+    documented,
+    one_of,
+)
+from schemas.checks import Length, Range
+from schemas.locales import an_order_locale
+from ticketing.waiting_list import MAX_QUANTITY, UNCONFIRMED_FOR, EntryStatus
+
+
+class JoinSchema(BaseSchema):
+    """The wish to wait for a ticket type that is sold out."""
+
+    event_id = Text(required=True, validate=Length(1, 80), metadata=documented(f"evt_{EXAMPLE_ID}"))
+    ticket_id = Text(
+        required=True, validate=Length(1, 80), metadata=documented(f"tkt_{EXAMPLE_ID}")
+    )
+    quantity = Int(
+        load_default=1, validate=Range(1, MAX_QUANTITY), metadata=documented(2, "How many seats.")
+    )
+    email = an_email("ada@example.org", required=True)
+    name = Text(
+        load_default=None,
+        allow_none=True,
+        validate=Length(1, 200),
+        metadata=documented("Ada Lovelace"),
+    )
+    locale = an_order_locale()
+
+
+class JoinedSchema(BaseSchema):
+    """What everybody gets who wants to wait: whether the address waits already is not said."""
+
+    ticket_id = an_id("tkt_")
+    quantity = fields.Integer(required=True, metadata=documented(2))
+    confirm_within = fields.Integer(
+        required=True,
+        dump_default=int(UNCONFIRMED_FOR.total_seconds()),
+        metadata=documented(
+            int(UNCONFIRMED_FOR.total_seconds()),
+            "Seconds. The place counts from the moment when the address is confirmed, on the page"
+            " that the mail opens.",
+        ),
+    )
+
+
+class AuditedEntrySchema(BaseSchema):
+    """A place on a waiting list, without its person."""
+
+    id = an_id("wle_")
+    event_id = an_id("evt_")
+    ticket_id = an_id("tkt_")
+    quantity = fields.Integer(required=True, metadata=documented(2))
+    status = one_of(EntryStatus, required=True)
+    intent_id = an_id("pi_", allow_none=True)
+
+
+class EntrySchema(AuditedEntrySchema):
+    """A place on a waiting list, as its organizer sees it."""
+
+    email = fields.String(required=True, allow_none=True, metadata=documented("ada@example.org"))
+    name = fields.String(required=True, allow_none=True, metadata=documented("Ada Lovelace"))
+    locale = fields.String(required=True, allow_none=True, metadata=documented("de"))
+    place = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata=documented(3, "Of those who wait for the ticket type, from 1. Null: not waiting."),
+    )
+    created_at = Instant(required=True)
+    confirmed_at = Instant(required=True, allow_none=True)
+    offered_at = Instant(required=True, allow_none=True)
+    offer_expires_at = Instant(required=True, allow_none=True)
+
+
+class EntryListQuery(PageQuery):
+    """Which places of a waiting list to return."""
+
+    status = one_of(EntryStatus, load_default=None)
