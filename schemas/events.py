@@ -29,6 +29,7 @@ from schemas.images import image_url
 from schemas.locales import a_locale
 from schemas.questions import PublicQuestionSchema
 from ticketing.constants import MAX_SAFE_INTEGER, EventType, Obstacle, Publication, Visibility
+from ticketing.deposits import DepositsRelease
 from ticketing.notification_types import MAX_REMINDER_HOURS
 from ticketing.waiting_list import DEFAULT_HOURS, MAX_HOURS
 
@@ -140,6 +141,15 @@ FIELDS: Fields = {
             DEFAULT_HOURS,
             "How long a seat is held for somebody who waited for it, or half of the time until the"
             " sale ends or the doors open, if that is less.",
+        ),
+    ),
+    "deposits_release": one_of(
+        DepositsRelease,
+        load_default=DepositsRelease.AUTOMATIC,
+        metadata=documented(
+            "automatic",
+            "Whether deposits of who came are released by themselves, 24 hours after the event, and"
+            " daily for a week after that.",
         ),
     ),
     "reminder_hours": Int(

@@ -142,6 +142,10 @@ class ItemSchema(BaseSchema):
         required=True, metadata=documented(25_000_000, "What one costs in this order.")
     )
     amount = fields.Integer(required=True, metadata=documented(50_000_000))
+    deposit_amount = fields.Integer(
+        required=True,
+        metadata=documented(0, "How much of one comes back to who came. It is part of its price."),
+    )
 
 
 class UsedVoucherSchema(BaseSchema):

@@ -148,6 +148,15 @@ PUBLIC_FIELDS: Fields = {
         validate=Range(0, MAX_RETURN_FEE_PERCENT),
         metadata=documented(10, "What the organizer keeps of a ticket that was given back."),
     ),
+    "deposit_amount": Int(
+        load_default=0,
+        validate=Range(0, MAX_PRICE, "amount"),
+        metadata=documented(
+            10_000_000,
+            "How much of the price comes back to who came, in micro-units. Not above"
+            " `price_amount`. It counts for later orders.",
+        ),
+    ),
     "allow_waitinglist": Bool(
         load_default=False,
         metadata=documented(

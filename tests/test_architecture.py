@@ -31,6 +31,7 @@ LEAVES = {
     "roles",
     "notification_types",
     "waiting_list",
+    "deposits",
 }
 ALLOWED = {
     "accents": set(),
@@ -51,6 +52,7 @@ ALLOWED = {
     "roles": set(),
     "notification_types": set(),
     "waiting_list": set(),
+    "deposits": set(),
     "credentials": {"ids"},
     "encryption": {"credentials"},
     "db": {"constants"},
@@ -79,6 +81,7 @@ ALLOWED = {
     "schemas": {
         "clock",
         "constants",
+        "deposits",
         "errors",
         "locales",
         "notification_types",

@@ -54,6 +54,7 @@ VALUES = {
     "capacity": 987_654_321,
     "reminder_hours": 163,
     "waiting_list_hours": 71,
+    "deposits_release": "manual",
     "series": "the-series-of-the-event",
     "carts": True,
     "visibility": "public",
@@ -65,6 +66,7 @@ WORDS = {
     "visibility": '<option value="public" selected>',
     "locale": 'lang="en"',
     "waiting_list_hours": 'name="waiting_list_hours" value="71"',
+    "deposits_release": '<option value="manual" selected>',
 }
 """The values that are words of many surfaces, as the console's form has them."""
 
@@ -73,6 +75,7 @@ INTERNAL = {
     **SECRET,
     "capacity": "buyers see what is sold out, and not how many tickets there are",
     "reminder_hours": "people see the mail",
+    "deposits_release": "people see the refund",
     "waiting_list_hours": "people see until when their order is held",
     "visibility": "an unlisted event is in no list; who has its link needs to know no more",
 }

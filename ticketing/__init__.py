@@ -12,6 +12,7 @@ notification_types.py: the types of notifications, the kinds of mails, how deliv
 credentials.py: makes and parses keys, client secrets, codes and tokens, and compares their digests
     in constant time; it does not look them up
 encryption.py: secrets that are read again, as the database stores them
+deposits.py: who releases deposits, and when
 waiting_list.py: the states of places on waiting lists, and their bounds
 links.py: the paths of pages with secrets: /o/, /t/, /x/, /_w/ act for their owner, /_p/ pays
 clock.py: the only file that reads the time; how the API writes it

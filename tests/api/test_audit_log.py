@@ -116,6 +116,7 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     me.patch(voucher, {"tag": "press"})
     me.post(f"{voucher}/disable")
     me.post(f"{vouchers}/batch", {"count": 1})
+    me.post(f"{path}/events/{event['id']}/deposits/release", {})
     listed = entry_for(acme, event["id"], ticket["id"])
     WaitingListEntry.update(status="waiting", confirmed_at=clock.now()).execute()
     TicketType.update(waiting=1).where(TicketType.id == ticket["id"]).execute()

@@ -102,6 +102,7 @@ def test_a_copied_ticket_type_has_every_setting(acme, quiz):
         "returns": "when_resold",
         "return_fee_percent": 10,
         "allow_waitinglist": True,
+        "deposit_amount": 1,
     }
     table = acme.ticket(quiz, name="Table", capacity=8, status="draft", **settings)
     (made,) = copy(acme, quiz, "2030-10-29T20:00").json["data"]

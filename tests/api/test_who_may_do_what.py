@@ -28,6 +28,7 @@ API = {
     "api_keys": (ADMINS, ADMINS),
     "audit_log": (ADMINS, ADMINS),
     "collections": (MONEY, MONEY),
+    "deposits": (READERS, ADMINS),
     "door_devices": (READERS, EDITORS),
     "erasure": (ADMINS, ADMINS),
     "events": (READERS, EDITORS),
@@ -69,6 +70,7 @@ CONSOLE = {
     "audit_log": (ADMINS, ADMINS),
     "chosen_attendees": (EDITORS, EDITORS),
     "copies": (EDITORS, EDITORS),
+    "deposits": (READERS, ADMINS),
     "door": (EDITORS, EDITORS),
     "event_forms": (EDITORS, EDITORS),
     "events": (READERS, EDITORS),
@@ -110,11 +112,31 @@ AGENTS = {
 """The tools of MCP that need a role."""
 
 EVENT_IN_PATH = {
-    *("admissions", "door", "door_devices", "events", "exports", "images", "intents", "messages"),
+    *(
+        "admissions",
+        "deposits",
+        "door",
+        "door_devices",
+        "events",
+        "exports",
+        "images",
+        "intents",
+        "messages",
+    ),
     *("questions", "refunds", "sales", "ticket_types", "vouchers", "waiting_list"),
 }
 CONSOLE_EVENT_IN_PATH = {
-    *("attendees", "door", "event_forms", "events", "exports", "guests", "images", "messages"),
+    *(
+        "attendees",
+        "deposits",
+        "door",
+        "event_forms",
+        "events",
+        "exports",
+        "guests",
+        "images",
+        "messages",
+    ),
     *("orders", "publishing", "question_forms", "questions", "refunds", "scanner", "search"),
     *("ticket_type_forms", "ticket_types", "voucher_forms", "vouchers", "waiting_list"),
 }

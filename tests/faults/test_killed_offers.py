@@ -1,4 +1,4 @@
-"""kill -9 of the worker while it offers seats to those who wait: each is offered once, with mail."""
+"""kill -9 of the worker while it offers seats to those who wait: each once, with its mail."""
 
 import random
 import time

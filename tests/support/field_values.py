@@ -183,6 +183,7 @@ EVENT = {
     "visibility": choice("public", "unlisted"),
     "reminder_hours": integer(1, 168, null=True),
     "waiting_list_hours": integer(1, 72),
+    "deposits_release": choice("automatic", "manual"),
     "capacity": integer(0, 2**53 - 1, null=True),
 }
 """All fields of an event."""
@@ -206,6 +207,8 @@ PUBLIC_TICKET_TYPE = {
     "max_per_order": integer(1, 100),
     "returns": choice("none", "when_resold"),
     "return_fee_percent": integer(0, 50),
+    # Not above the price of these tests.
+    "deposit_amount": integer(0, 5_000_000),
     "sales_start_at": instant(good=[EPOCH], null=True),
     "sales_end_at": instant(null=True),
 }

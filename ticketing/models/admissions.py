@@ -41,7 +41,7 @@ class Admission(BaseModel):
     current holder accepted it. `redeemed_by` is the scan that let the holder in. `void_refund`:
     what it cost became owed when it was voided. `amount` is what it cost, in micro-units; None: the
     unit amount of its order (of a guest: 0). `released` is how much of it its order keeps no more.
-    It never falls.
+    It never falls. `deposit_released`: how much of that is the deposit of who came.
 
     `returned_at`: since when its holder gives it back, for `return_amount` micro-units. Both are
     None again when it is not given back any more.
@@ -74,6 +74,7 @@ class Admission(BaseModel):
     void_refund = BooleanField(default=False)
     amount = BigIntegerField(null=True)
     released = BigIntegerField(default=0)
+    deposit_released = BigIntegerField(default=0)
     return_amount = BigIntegerField(null=True)
     returned_at = UtcDateTimeField(null=True)
     qr = TextField(null=True)

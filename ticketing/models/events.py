@@ -23,6 +23,7 @@ from ticketing.constants import (
     Obstacle,
     Visibility,
 )
+from ticketing.deposits import DepositsRelease
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
 from ticketing.waiting_list import DEFAULT_HOURS
@@ -40,6 +41,8 @@ class Event(BaseModel):
     `reminder_hours`: how long before the start its people get a mail with their tickets (None:
     none). `reminded_at`: when these mails were planned.
     `waiting_list_hours`: how long a seat is held for somebody who waited for it.
+    `deposits_release`: who releases deposits (a DepositsRelease). `deposits_run_at`: when the last
+    release began; orders that were tried before are tried again.
     `image_digest`: its picture, of the table `images`.
     `series`: the name of the series that it belongs to, which is the address of its page.
     `was_published`: whether it was published when it was canceled. If so, its page stays.
@@ -70,6 +73,8 @@ class Event(BaseModel):
     doors_open_at = UtcDateTimeField(null=True)
     transfers_end_at = UtcDateTimeField(null=True)
     waiting_list_hours = IntegerField(default=DEFAULT_HOURS)
+    deposits_release = TextField(default=DepositsRelease.AUTOMATIC)
+    deposits_run_at = UtcDateTimeField(null=True)
     image_digest = TextField(null=True)
     status = TextField()
     visibility = TextField(default=Visibility.PUBLIC)

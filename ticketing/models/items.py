@@ -21,6 +21,7 @@ class IntentItem(BaseModel):
     admission = BooleanField()
     vouchered = BooleanField()
     return_fee_percent = IntegerField(null=True)
+    deposit_amount = BigIntegerField(default=0)
 
     class Meta:
         table_name = "intent_items"
@@ -37,4 +38,5 @@ class IntentItem(BaseModel):
             self.admission,
             self.vouchered,
             self.return_fee_percent,
+            int(self.deposit_amount),
         )

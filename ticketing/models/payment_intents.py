@@ -65,6 +65,7 @@ class Item(NamedTuple):
     `list_amount`: the price, or the lowest price, of that time without a voucher. `admission`: the
     seats count in the event's capacity. `vouchered`: each uses the voucher of the order once.
     `return_fee_percent`: what the organizer keeps of a seat that is given back. None: it cannot be.
+    `deposit_amount`: what comes back of a seat whose holder came.
     """
 
     ticket_type_id: str
@@ -74,6 +75,7 @@ class Item(NamedTuple):
     admission: bool
     vouchered: bool
     return_fee_percent: int | None = None
+    deposit_amount: int = 0
 
     @property
     def amount(self) -> int:
@@ -89,6 +91,7 @@ class Item(NamedTuple):
             "list_amount": self.list_amount,
             "unit_amount": self.unit_amount,
             "amount": self.amount,
+            "deposit_amount": self.deposit_amount,
         }
 
     @property
@@ -119,6 +122,8 @@ class PaymentIntent(BaseModel):
     `tolerance`: how much may be missing of its payment, if that comes in time: see `forgiven`.
     `pooled`: how many of its seats replace others that were given back, until that is done. They
     count in `taken` of their ticket type, and not in `held` or `sold`.
+    `deposits_tried_at`: of an order with deposits, when it was made, or when those of who came were
+    last released. None: it has none.
     `released` is the sum of what its admissions released. `free_seats`: how many of its seats count
     as free (None: all, if it costs nothing).
     `early_confirmations`: with so many blocks it may be confirmed before its payment is final.
@@ -165,6 +170,7 @@ class PaymentIntent(BaseModel):
     seats_refunded = IntegerField(default=0)
     released = BigIntegerField(default=0)
     pooled = IntegerField(default=0)
+    deposits_tried_at = UtcDateTimeField(null=True)
     has_items = BooleanField(default=False)
     free_seats = IntegerField(null=True)
     voucher = ForeignKeyField(Voucher, null=True)

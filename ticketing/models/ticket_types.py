@@ -79,6 +79,8 @@ class TicketType(BaseModel):
     `return_fee_percent` percent. `offered`: seats that they give back, and that are still sold.
     `taken`: how many of these are in orders that wait for a swap: see services/payments/resales.py.
 
+    `deposit_amount`: what comes back of the price of who came: services/payments/deposits.py.
+
     `allow_waitinglist`: people may wait for it once it is sold out. `waiting`: how many entries
     wait. While any does, nobody else can buy: see services/waiting_list.
 
@@ -117,6 +119,7 @@ class TicketType(BaseModel):
     return_fee_percent = IntegerField(default=0)
     offered = BigIntegerField(default=0)
     taken = BigIntegerField(default=0)
+    deposit_amount = BigIntegerField(default=0)
     allow_waitinglist = BooleanField(default=False)
     waiting = BigIntegerField(default=0)
     min_per_order = IntegerField()

@@ -73,10 +73,6 @@ _QUICK_PAGES = QuickPages(120)
 """For each process. So they ask at most 150 times a second, which takes an eighth of a core."""
 
 
-_LONG = timedelta(hours=4)
-"""A hold of an order that was made for somebody who waited may be so long, and longer."""
-
-
 @dataclass(frozen=True)
 class OrderView:
     """An order as its page shows it. `is_unseen`: its chain cannot be read at the moment.
@@ -113,11 +109,6 @@ class OrderView:
     unanswered: int = 0
     chosen_way: Way | None = None
     back: str | None = None
-
-    @property
-    def is_held_long(self) -> bool:
-        """Whether its deadline may be on another day than that of its reader."""
-        return bool(self.intent.expires_at - self.now > _LONG)
 
     @property
     def writes_mail(self) -> bool:

@@ -399,6 +399,7 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
         "tolerance": first.tenant.tolerance_of(amount, payment.get("token_decimals", 0)),
         "has_items": has_items,
         "pooled": lines.seats(wanted) if held.is_pooled else 0,
+        "deposits_tried_at": clock.now() if lines.has_deposit(wanted) else None,
         "voucher": None if wanted[0].voucher is None else wanted[0].voucher.id,
         "free_seats": lines.free_seats(wanted) if has_items else None,
         "currency": CURRENCY,

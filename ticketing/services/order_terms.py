@@ -101,11 +101,12 @@ def fix(
 def _is_exact(wanted: Sequence[Line], chain: Chain) -> bool:
     """Return whether each seat's price is exact in a chain's token, not only the total.
 
-    It may have to be refunded.
+    It, or its deposit, may have to be refunded.
     """
     try:
         for line in wanted:
             units.to_atomic(line.unit_amount, chain.decimals or 0)
+            units.to_atomic(line.item.deposit_amount, chain.decimals or 0)
     except units.NotExact:
         return False
     return True

@@ -21,7 +21,7 @@ from ticketing.services.notifications import (
     webhook_secrets,
     webhooks,
 )
-from ticketing.services.payments import resales, settlement
+from ticketing.services.payments import deposits, resales, settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.services.waiting_list.offers import Offering
 from ticketing.worker.chain_tasks import CHAIN_TASKS
@@ -57,6 +57,8 @@ def _keep_house(config: Config) -> None:
     settlement.expire_free()
     resales.swap_some()
     resales.end_some_offers()
+    deposits.begin_due()
+    deposits.run_some()
     rate_limits.forget_old()
     sessions.forget_old()
     invitations.forget_old()

@@ -18,6 +18,7 @@ charts.py: bars and the line of their sum as SVG; which days a reader chose
 events.py, event_forms.py: the list and one event; its forms: create, change, cancel
 publishing.py: publishes an event with its ticket types; the preview of its page
 copies.py: copies an event to other dates; what the page of a series says
+deposits.py: what comes back to who came
 messages.py: writes to the people of an event, and shows what became of that
 images.py: the picture of an event, the logo
 ticket_types.py: the ticket types of an event

@@ -23,7 +23,7 @@ from ticketing.pages.console import paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.local_times import without_same_times
-from ticketing.pages.console.words import EVENT_TYPES, VISIBILITIES
+from ticketing.pages.console.words import DEPOSIT_RELEASES, EVENT_TYPES, VISIBILITIES
 from ticketing.pages.forms import Form
 from ticketing.roles import Role
 from ticketing.services.access import audit_log
@@ -51,6 +51,7 @@ _TEXTS = (
     "visibility",
     "series",
     "locale",
+    "deposits_release",
 )
 
 _PREVIEW = "preview"
@@ -218,6 +219,7 @@ def _form_page(form: Form, **values: Any) -> str:
         types=list(EVENT_TYPES.items()),
         visibilities=list(VISIBILITIES.items()),
         languages=[("", N_("As in the settings")), *locales.LOCALES.items()],
+        deposit_releases=list(DEPOSIT_RELEASES.items()),
         zones=sorted(name for name in timezones() if "/" in name and not name.startswith("Etc/")),
         **values,
     )

@@ -30,7 +30,7 @@ from ticketing.web.idempotency import once
 
 SECTION = "events"
 _TEXTS = ("name", "description", "group_heading", "returns")
-_AMOUNTS = ("price_amount", "max_price_amount")
+_AMOUNTS = ("price_amount", "max_price_amount", "deposit_amount")
 _NUMBERS = ("chain_id", "capacity", "min_per_order", "max_per_order", "return_fee_percent")
 _TIMES = ("sales_start_at", "sales_end_at")
 _BOXES = (
@@ -41,6 +41,7 @@ _OF_NEW = {
     "min_per_order": "1",
     "returns": ReturnPolicy.NONE,
     "return_fee_percent": "0",
+    "deposit_amount": "0",
     "max_per_order": str(DEFAULT_MAX_PER_ORDER),
     "transferable": typed_forms.CHECKED,
     "admission": typed_forms.CHECKED,

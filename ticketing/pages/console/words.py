@@ -20,6 +20,7 @@ from ticketing.constants import (
     Visibility,
     VoucherStatus,
 )
+from ticketing.deposits import DepositsRelease
 from ticketing.notification_types import (
     Audience,
     DeliveryStatus,
@@ -104,6 +105,11 @@ ENTRIES = {
     EntryStatus.UNCONFIRMED: Word("Not confirmed", "quiet"),
     EntryStatus.EXPIRED: Word("Expired", "quiet"),
     EntryStatus.CANCELED: Word("Canceled", "quiet"),
+}
+
+DEPOSIT_RELEASES = {
+    DepositsRelease.AUTOMATIC: "Come back by themselves, a day after the event",
+    DepositsRelease.MANUAL: "Come back when I say so",
 }
 
 PRICE_MODES = {

@@ -40,6 +40,7 @@ _EVENT = (
     "attendee_questions",
     "reminder_hours",
     "waiting_list_hours",
+    "deposits_release",
     "image_digest",
     "visibility",
     "locale",
@@ -68,6 +69,7 @@ _TICKET_TYPE = (
     "max_per_order",
     "returns",
     "return_fee_percent",
+    "deposit_amount",
     "allow_waitinglist",
 )
 _QUESTION = (

@@ -243,6 +243,9 @@ def _check(ticket_type: TicketType) -> None:
         text = "Required if price_amount is not 0, or free_price is true."
         errors["chain_id"] = [FieldMessage("chain", text)]
     errors |= _wrong_prices(ticket_type)
+    if ticket_type.deposit_amount > ticket_type.price_amount:
+        text = "Must not be above price_amount."
+        errors["deposit_amount"] = [FieldMessage("above_price", text)]
     if ticket_type.min_per_order > ticket_type.max_per_order:
         errors["min_per_order"] = [FieldMessage("above_order", "Must not be above max_per_order.")]
     start: datetime | None = ticket_type.sales_start_at

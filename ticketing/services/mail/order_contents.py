@@ -8,7 +8,7 @@ from peewee import fn
 
 from ticketing import clock, formats, ids
 from ticketing.config import Config
-from ticketing.constants import AdmissionStatus, IntentStatus, Publication
+from ticketing.constants import RESOLD_REASON, AdmissionStatus, IntentStatus, Publication
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
@@ -177,7 +177,24 @@ def refund_due(mail: Mail, config: Config) -> Facts | None:
     account = _account(mail)
     if account is None or account.refund_due_now <= 0:
         return None
-    return {**_order(account.order, config), **_owed(account, account.refund_due_now, config)}
+    return {
+        **_order(account.order, config),
+        **_owed(account, account.refund_due_now, config),
+        "reason": _reason_of(account),
+    }
+
+
+def _reason_of(account: Account) -> str | None:
+    """Return why something of a paid order comes back: `resold`, `deposit`. None: other reasons."""
+    if account.stray or account.order.status != IntentStatus.CONFIRMED:
+        return None
+    released = Admission.select(Admission.void_reason).where(
+        Admission.intent == account.intent_id, Admission.released > 0
+    )
+    reasons = {each.void_reason for each in released}
+    if RESOLD_REASON in reasons:
+        return "resold"
+    return "deposit" if reasons == {None} else None
 
 
 def _owed(account: Account, amount: int, config: Config) -> Facts:

@@ -25,6 +25,7 @@ def write(intent: PaymentIntent) -> None:
                 "admission": item.admission,
                 "vouchered": item.vouchered,
                 "return_fee_percent": item.return_fee_percent,
+                "deposit_amount": item.deposit_amount,
             }
             for position, item in enumerate(intent.items)
         ]

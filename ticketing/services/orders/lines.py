@@ -84,6 +84,7 @@ class Line:
             self.ticket_type.admission,
             self.is_vouchered,
             self.ticket_type.return_terms,
+            min(self.ticket_type.deposit_amount, self.unit_amount),
         )
 
 
@@ -120,8 +121,14 @@ def _is_given(line: Line) -> bool:
     return voucher is not None and line.is_vouchered and not vouchers.is_public(voucher)
 
 
+def has_deposit(lines: Sequence[Line]) -> bool:
+    """Return whether a part of what any seat costs comes back to who came."""
+    return any(line.item.deposit_amount for line in lines)
+
+
 def needs_items(lines: Sequence[Line]) -> bool:
     """Return whether an order of these lines needs rows of its own for its items."""
     (item, *others) = [line.item for line in lines]
     plain = item.list_amount == item.unit_amount and item.admission and not item.vouchered
-    return bool(others) or not plain or item.return_fee_percent is not None
+    has_terms = item.return_fee_percent is not None or item.deposit_amount > 0
+    return bool(others) or not plain or has_terms

@@ -49,6 +49,7 @@ OF_TICKET_TYPE = (
     TicketType.sold,
     TicketType.returns,
     TicketType.return_fee_percent,
+    TicketType.deposit_amount,
     TicketType.offered,
     TicketType.taken,
     TicketType.waiting,

@@ -23,6 +23,7 @@ late_orders.py: whether money after the hold still buys the seats (`_may_buy`: w
 payees.py: who may get a refund, and how much of a transfer counts (`countable`): pure rules
 strays.py: what is owed of money on another network than the order's, or in another token
 adoption.py: moves an order to the network on which it was paid
+deposits.py: the deposits of who came become owed; devices_in_use.py: who may not be known yet
 voids.py: what one admission's void owes; when it is refused (inside, transferred, doors unsynced)
 resales.py: sells on what was given back: the oldest seats become void for a new order
 event_voids.py: voids all admissions of an event that services/catalog/events.py cancels, those of

@@ -4,11 +4,9 @@ A void admission stays void: a payment that returns after a reorganization resto
 ones. The order of locks is that of settlement.
 """
 
-from peewee import Expression
-
 from ticketing import clock
 from ticketing.chain.answers import Block
-from ticketing.constants import DEVICE_SILENT_AFTER, SEEN_EVERY, AdmissionStatus
+from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import locked, write_transaction
 from ticketing.errors import (
     AdmissionVoid,
@@ -18,13 +16,12 @@ from ticketing.errors import (
     WasTransferred,
 )
 from ticketing.models.admissions import Admission
-from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import event_locks
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions, returns, seats, stock
-from ticketing.services.payments import settlement
+from ticketing.services.payments import devices_in_use, settlement
 
 
 def void(
@@ -120,34 +117,8 @@ def _check(
         raise WasTransferred
     if force or clock.now() < event.doors_open:
         return
-    if _has_device(event, DoorDevice.unsynced > 0) or (refund and _has_silent_device(event)):
+    if devices_in_use.has_unsynced(event) or (refund and devices_in_use.has_silent(event)):
         raise DoorsUnsynced
-
-
-def _has_silent_device(event: Event) -> bool:
-    """Return whether a device may let people in at the moment without our knowing.
-
-    It worked after the doors opened, or has scanned, and then went silent. It cannot say that it
-    is offline. After its `expires_at` it lets nobody in.
-    """
-    now = clock.now()
-    works = (DoorDevice.last_seen_at >= event.doors_open - SEEN_EVERY) | (DoorDevice.scans > 0)
-    is_silent = DoorDevice.last_seen_at < now - DEVICE_SILENT_AFTER
-    return _has_device(event, works & is_silent & (DoorDevice.expires_at > now))
-
-
-def _has_device(event: Event, condition: Expression) -> bool:
-    exists: bool = (
-        DoorDevice.select()
-        .where(
-            DoorDevice.event == event,
-            DoorDevice.paired_at.is_null(False),
-            DoorDevice.revoked_at.is_null(),
-            condition,
-        )
-        .exists()
-    )
-    return exists
 
 
 def _write(admission: Admission, *, reason: str, refund: bool, released: int) -> None:

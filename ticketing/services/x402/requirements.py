@@ -14,7 +14,7 @@ from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_intents import Item, PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.services import chains
 from ticketing.services.orders import intents, items
@@ -181,23 +181,36 @@ def resource_of(intent: PaymentIntent, public_url: str) -> dict[str, str]:
 def _description_of(intent: PaymentIntent) -> str:
     """Return what is sold for people who confirm a payment.
 
-    Examples: "Launch Night, Seat, 2 x 5.00 USDC". "Launch Night, 12.00 USDC in all: 2 x Seat at
+    Examples: "Launch Night, Seat, 2 x 5.00 USDC". "Launch Night, Seat, 1 x 5.00 USDC (2.00 USDC of
+    one come back to who came)". "Launch Night, 12.00 USDC in all: 2 x Seat at
     5.00 USDC, 1 x Child at 2.00 USDC".
     """
     title, item = intent.event.title, intent.only_item
     if item is not None:
         price = formats.amount(item.unit_amount, intent.currency)
-        return f"{title}, {intent.ticket_type.name}, {item.quantity} x {price}"
+        terms = _terms_of(item, intent.currency)
+        return f"{title}, {intent.ticket_type.name}, {item.quantity} x {price}{terms}"
     items.add_names([intent])
     listed = ", ".join(
         f"{each.quantity} x {intent.item_names[each.ticket_type_id]}"
-        f" at {formats.amount(each.unit_amount, intent.currency)}"
+        f" at {formats.amount(each.unit_amount, intent.currency)}{_terms_of(each, intent.currency)}"
         for each in intent.items
     )
     # The sum comes first, because many long names are cut.
     text = f"{title}, {formats.amount(intent.amount, intent.currency)} in all: {listed}"
     is_long = len(text) > _LONGEST_DESCRIPTION
     return text[: _LONGEST_DESCRIPTION - 1] + "…" if is_long else text
+
+
+def _terms_of(item: Item, currency: str) -> str:
+    """Return on which terms a part of a price comes back, in brackets. Empty: on none."""
+    terms = []
+    if item.deposit_amount:
+        amount = formats.amount(item.deposit_amount, currency)
+        terms.append(f"{amount} of one come back to who came")
+    if item.return_fee_percent is not None:
+        terms.append(f"can be given back, less {item.return_fee_percent} %, if it is sold on")
+    return f" ({'; '.join(terms)})" if terms else ""
 
 
 def asking(intent: PaymentIntent, config: Config, reason: str | None = None) -> SignatureRequired:

@@ -1,0 +1,217 @@
+"""Deposits: a part of the price comes back to who came.
+
+A release goes through the orders of an event that have a deposit. Of each ticket that was redeemed
+and is not void, the deposit becomes owed to its order, like any refund: the organizer pays it from
+their own wallet. A release is asked for, or begins a day after the event by itself, and again daily
+for a week. What a ticket has released is written on it, so a repeat releases nothing twice.
+
+Example: a ticket for 20 has a deposit of 10. Ada comes: 10 are owed to her order, which keeps 10.
+Bob does not come: his order keeps 20. Eve's scan is undone after the release: her 10 stay owed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from peewee import Case, Expression, ModelSelect, fn
+
+from ticketing import clock
+from ticketing.constants import AdmissionStatus, IntentStatus, Publication
+from ticketing.db.connection import locked, write_transaction
+from ticketing.deposits import AFTER_END, EVERY, FOR, DepositsRelease
+from ticketing.errors import DoorsUnsynced, NotFound
+from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
+from ticketing.models.base import literal
+from ticketing.models.events import Event
+from ticketing.models.items import IntentItem
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.ticket_types import TicketType
+from ticketing.services import event_locks
+from ticketing.services.payments import devices_in_use, settlement
+
+ORDERS_AT_ONCE = 100
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Deposits of some tickets: how many, of how many orders, and how much, in micro-units."""
+
+    seats: int
+    orders: int
+    amount: int
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What was released of an event, and what a release of now would add.
+
+    `not_final`: deposits of who came, whose payment is not final yet: a later release adds them.
+    `is_running`: a release was asked for, and has not gone through all orders. `ran_at`: when the
+    last one began.
+    """
+
+    released: Sum
+    due: Sum
+    not_final: Sum
+    is_running: bool
+    ran_at: datetime | None
+
+
+def outlook(tenant_id: str, event_id: str) -> Outlook:
+    """Return what was released of an event, and what is due. NotFound."""
+    event = Event.get_or_none(Event.id == event_id, Event.tenant == tenant_id)
+    if event is None:
+        raise NotFound("This event does not exist.")
+    of_event = PaymentIntent.event == event_id
+    return Outlook(
+        released=_sum(of_event & (Admission.deposit_released > 0), Admission.deposit_released),
+        due=_sum(of_event & _CAME & _FINAL, _OPEN),
+        not_final=_sum(of_event & _CAME & ~_FINAL, _OPEN),
+        is_running=bool(_to_try(event).exists()),
+        ran_at=event.deposits_run_at,
+    )
+
+
+def release(tenant_id: str, event_id: str, *, force: bool = False) -> Outlook:
+    """Begin a release: the worker makes the deposits of who came owed. Return the outlook.
+
+    `force` ignores door devices. NotFound. DoorsUnsynced if a device has scans to send: who came is
+    not known yet.
+    """
+    with write_transaction():
+        event = event_locks.keep(tenant_id, event_id)
+        if not force and devices_in_use.has_unsynced(event):
+            raise DoorsUnsynced
+        _begin(event)
+    return outlook(tenant_id, event_id)
+
+
+def begin_due() -> int:
+    """Begin the releases that the service makes by itself. Return how many.
+
+    While a device has scans to send, it waits, but not longer than a week.
+    """
+    now = clock.now()
+    has_deposit = TicketType.select(TicketType.event).where(TicketType.deposit_amount > literal(0))
+    ready = Event.select().where(
+        Event.id.in_(has_deposit),
+        Event.deposits_release == DepositsRelease.AUTOMATIC,
+        Event.status == Publication.PUBLISHED,
+        Event.start_at < now - AFTER_END,
+        Event.deposits_run_at.is_null() | (Event.deposits_run_at <= now - EVERY),
+    )
+    begun = [event for event in list(ready) if _is_due(event, now)]
+    for event in begun:
+        _begin(event)
+    return len(begun)
+
+
+def run_some() -> int:
+    """Release the deposits of some orders. Return how many orders were gone through."""
+    found = list(
+        PaymentIntent.select(PaymentIntent.id)
+        .join(Event)
+        .where(
+            PaymentIntent.deposits_tried_at.is_null(False),
+            Event.deposits_run_at.is_null(False),
+            PaymentIntent.deposits_tried_at < Event.deposits_run_at,
+        )
+        .limit(ORDERS_AT_ONCE)
+    )
+    for each in found:
+        _release(each.id)
+    return len(found)
+
+
+def of_seat(admission: Admission) -> int:
+    """Return the deposit of a seat, in micro-units. 0: none. It may read the order's items."""
+    order = None if admission.intent_id is None else admission.intent
+    if order is None or not order.has_items:
+        return 0
+    of_type = (each for each in order.items if each.ticket_type_id == admission.ticket_type_id)
+    return next((each.deposit_amount for each in of_type), 0)
+
+
+def _is_due(event: Event, now: datetime) -> bool:
+    first = event.over_at + AFTER_END
+    if not first <= now < first + FOR + EVERY:
+        return False
+    return now >= first + FOR or not devices_in_use.has_unsynced(event)
+
+
+def _begin(event: Event) -> None:
+    Event.update(deposits_run_at=clock.now()).where(Event.id == event.id).execute()
+
+
+def _to_try(event: Event) -> ModelSelect[PaymentIntent]:
+    """Select the orders of an event that its last release has not gone through."""
+    query: ModelSelect[PaymentIntent] = PaymentIntent.select(PaymentIntent.id).where(
+        PaymentIntent.event == event.id,
+        PaymentIntent.deposits_tried_at.is_null(False),
+        PaymentIntent.deposits_tried_at < event.deposits_run_at,
+    )
+    return query
+
+
+_CAME = (
+    PaymentIntent.deposits_tried_at.is_null(False)
+    & Admission.redeemed_at.is_null(False)
+    & (Admission.status == AdmissionStatus.VALID)
+    & (Admission.deposit_released < IntentItem.deposit_amount)
+)
+_FINAL = (PaymentIntent.status == IntentStatus.CONFIRMED) & ~PaymentIntent.early
+_LEFT = IntentItem.deposit_amount - Admission.deposit_released
+_KEPT = COST - SEAT_RELEASED
+_OPEN = Case(None, [(_LEFT < _KEPT, _LEFT)], _KEPT)
+"""How much of a seat's deposit can be released: no more than its order still keeps of it."""
+
+
+def _sum(condition: Expression, amount: Any) -> Sum:
+    counts = (fn.COUNT(Admission.id), fn.COUNT(fn.DISTINCT(PaymentIntent.id)), fn.SUM(amount))
+    of_type = (IntentItem.intent == PaymentIntent.id) & (
+        IntentItem.ticket_type == Admission.ticket_type
+    )
+    rows: Iterable[Any] = (
+        PaymentIntent.select(*counts)
+        .join(Admission)
+        .join_from(PaymentIntent, IntentItem, on=of_type)
+        .where(condition)
+        .tuples()
+    )
+    ((seats, orders, total),) = rows
+    return Sum(int(seats), int(orders), int(total or 0))
+
+
+def _release(intent_id: str) -> None:
+    """Release the deposits of one order, if its payment is final."""
+    found = PaymentIntent.get_by_id(intent_id)
+    with write_transaction():
+        event_locks.keep(found.tenant_id, found.event_id)
+        as_of = None if found.chain_id is None else settlement.final_as_of(found.chain_id)
+        (order,) = settlement.lock_rows([intent_id])
+        rows = Admission.select().where(Admission.intent == intent_id)
+        seats = list(locked(rows.order_by(Admission.id)))
+        # Before the settlement: what it changes must not be overwritten.
+        settlement.write_changes(order, {"deposits_tried_at": clock.now()})
+        is_final = order.status == IntentStatus.CONFIRMED and order.final
+        freed = sum(_release_seat(each, order) for each in seats) if is_final else 0
+        if freed and as_of is not None:
+            settlement.write_changes(order, {"released": order.released_amount + freed})
+            settlement.settle(order, as_of)
+
+
+def _release_seat(seat: Admission, order: PaymentIntent) -> int:
+    """Write what a locked seat of a locked order releases now. Return that."""
+    if seat.redeemed_at is None or seat.status != AdmissionStatus.VALID:
+        return 0
+    seat.intent = order
+    left = of_seat(seat) - seat.deposit_released
+    amount = max(0, min(left, seat.cost - seat.released_amount))
+    if amount:
+        Admission.update(
+            released=seat.released + amount, deposit_released=seat.deposit_released + amount
+        ).where(Admission.id == seat.id).execute()
+    return amount
