@@ -8,8 +8,8 @@ admissions.py, api_keys.py, audit_log.py, chains.py, collections.py, deposits.py
     payouts.py, questions.py, receipts.py, reconciliation.py, refunds.py, sales.py, series.py,
     tenants.py, ticket_types.py, tokens.py, transfers.py, vouchers.py, waiting_list.py, wallets.py,
     webhooks.py, x402.py: each one resource of the API
-door_devices.py, scans.py, manifest.py, door_stats.py, ticket_keys.py: the door: devices, scans,
-    what a device needs offline, counts, the public keys
+box_office.py, door_devices.py, scans.py, manifest.py, door_stats.py, ticket_keys.py: the door:
+    devices that sell, devices, scans, what a device needs offline, counts, the public keys
 base.py: fields that all share: strict, with examples; pages of lists
 checks.py: patterns and bounds, each with a message and a code; pages have a sentence for each code
 locales.py: the fields for languages

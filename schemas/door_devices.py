@@ -21,6 +21,14 @@ class DoorDeviceCreateSchema(BaseSchema):
         load_default=False,
         metadata=documented(False, "Whether the device may read the holders' names."),
     )
+    sells = Bool(
+        load_default=False,
+        metadata=documented(
+            False,
+            "Whether it sells at the door. Its orders are confirmed as early as the organizer"
+            " allows for any, although the doors are open: what the network undoes later is lost.",
+        ),
+    )
     expires_at = Instant(
         load_default=None,
         allow_none=True,
@@ -38,6 +46,7 @@ class DoorDeviceSchema(BaseSchema):
     name = fields.String(required=True, metadata=documented("Phone 3"))
     gate = fields.String(required=True, allow_none=True, metadata=documented("North"))
     show_names = fields.Boolean(required=True)
+    sells = fields.Boolean(required=True)
     status = one_of(DeviceStatus, required=True)
     created_at = Instant(required=True)
     expires_at = Instant(required=True)
@@ -125,4 +134,5 @@ class PairedDeviceSchema(BaseSchema):
     name = fields.String(required=True, metadata=documented("Phone 3"))
     gate = fields.String(required=True, allow_none=True, metadata=documented("North"))
     show_names = fields.Boolean(required=True)
+    sells = fields.Boolean(required=True)
     expires_at = Instant(required=True)

@@ -93,7 +93,7 @@ ALLOWED = {
 """What each package may import besides itself."""
 
 SERVICES = (
-    ("x402", "waiting_list"),
+    ("box_office", "x402", "waiting_list"),
     ("checkout", "mail"),
     ("admission_views", "order_terms"),
     ("door", "exports"),

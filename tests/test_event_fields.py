@@ -38,6 +38,8 @@ NOT_SET_BY_ORGANIZERS = {
     "questions_reminded_at",
     "reminded_at",
     "image_digest",
+    "deposits_run_at",
+    "deposits_running",
 }
 """The columns of an event that are no fields of it."""
 
@@ -65,6 +67,7 @@ VALUES = {
 WORDS = {
     "visibility": '<option value="public" selected>',
     "locale": 'lang="en"',
+    "reminder_hours": 'name="reminder_hours" value="163"',
     "waiting_list_hours": 'name="waiting_list_hours" value="71"',
     "deposits_release": '<option value="manual" selected>',
 }

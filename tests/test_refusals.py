@@ -21,6 +21,7 @@ from ticketing.errors import (
     TooManyScans,
     VoucherNotApplicable,
 )
+from ticketing.errors.box_office import BoxOfficeFull
 from ticketing.errors.returns import (
     NotReturnable,
     RefundAddressMissing,
@@ -70,6 +71,7 @@ PROVED_ELSEWHERE = {
     RefundAddressMissing: "API only: tests/payments/test_returns.py",
     ReturnInProgress: "needs a buyer of the place: tests/payments/test_returns.py",
     ReturnOffered: "API only: tests/payments/test_returns.py",
+    BoxOfficeFull: "API only: tests/door/test_box_office.py",
     NotSoldOut: "needs mail: tests/payments/test_waiting_list.py",
     WaitingListClosed: "needs mail: tests/payments/test_waiting_list.py",
     WaitingListFull: "needs mail: tests/payments/test_waiting_list.py",

@@ -88,6 +88,7 @@ def test_a_family_buys_tickets_and_a_shirt_with_one_payment(acme, node):
                 "list_amount": price,
                 "unit_amount": price,
                 "amount": quantity * price,
+                "deposit_amount": 0,
             }
             for ticket, quantity, price in prices
         ],

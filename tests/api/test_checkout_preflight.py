@@ -72,6 +72,7 @@ def test_it_holds_the_stock_fixes_the_price_and_issues_an_address(acme):
                 "list_amount": PRICE,
                 "unit_amount": PRICE,
                 "amount": 2 * PRICE,
+                "deposit_amount": 0,
             }
         ],
         "locale": None,

@@ -180,7 +180,7 @@ def test_an_id_of_another_tenant_in_a_body_is_an_id_that_never_was(app, ours, th
         names = sorted(IN_BODIES & body.keys())
         others = {"chain_id", "tax_id"}
         assert {name for name in body if name.endswith("_id")} <= IN_BODIES | others
-        if not names:
+        if not names or endpoint.view == "sell":  # devices only: tests/door/test_box_office.py
             continue
         tried.add(endpoint.view)
         # Who waits must say where to write. Other required fields are names of ids.

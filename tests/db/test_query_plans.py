@@ -33,6 +33,7 @@ from tests.support.query_plans.messages_drive import SERIES, MessagesDrive, fill
 from tests.support.query_plans.papers_drive import PapersDrive
 from tests.support.query_plans.questions_drive import QuestionsDrive, fill_questions
 from tests.support.query_plans.recorder import Explainer, Recorder, faults_of
+from tests.support.query_plans.selling_drive import SellingDrive, fill_waiting
 from tests.support.query_plans.vouchers_drive import OPEN, TAG, VouchersDrive, fill_vouchers
 from tests.support.refunds import dust
 from tests.support.x402 import Facilitator, Wallet, required
@@ -95,7 +96,10 @@ ONE_PAGE = {"/v1/admin/tenants/{tenant}/intents": ("q",)}
 """Parameters of lists with which there is no second page. AfterSaleDrive sends them."""
 
 
-class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive, MessagesDrive, PapersDrive):
+class Drive(
+    *(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive, MessagesDrive, PapersDrive),
+    SellingDrive,
+):
     """Sends every kind of request, on a database of some size."""
 
     def __init__(self, app, node, facilitator):
@@ -113,6 +117,7 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive, Messages
         fill_vouchers(self.crowded)
         fill_questions(self.crowded)
         fill_messages(self.crowded)
+        fill_waiting(self.crowded)
         self._offer_back()
         self.key = ApiKey.select().order_by(ApiKey.id).first()
         self.recorder = Recorder()
@@ -145,6 +150,7 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive, Messages
             self.ask_and_answer()
             self.write_and_copy()
             self.share_and_print()
+            self.wait_and_come()
             self.sit_at_the_desk()
             self.call_tools()
             self.pay_back()

@@ -40,6 +40,7 @@ def test_a_device_is_created_paired_and_scans(door, api):
         "name": "phone",
         "gate": "North",
         "show_names": True,
+        "sells": False,
         "expires_at": device["expires_at"],
     }
     gate = Gate(door.organizer.with_headers({"Authorization": f"Bearer {token}"}), door.path)

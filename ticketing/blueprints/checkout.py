@@ -74,6 +74,7 @@ from ticketing.web.idempotency import (
     never_stored,
     nothing_changed,
 )
+from ticketing.web.repeated_orders import client_secret_again
 from ticketing.web.repeated_vouchers import IN_ORDER, order_again
 
 blp = ApiBlueprint(
@@ -104,11 +105,6 @@ def _billing_again(stored: dict[str, Any]) -> dict[str, Any]:
     return {} if found is None else BillingSchema().dump(found)
 
 
-def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
-    secret = credentials.client_secret(config().keyring.current, stored["id"])
-    return {"client_secret": secret, **order_again(stored)}
-
-
 @blp.post("/preflight")
 @idempotent
 @blp.arguments(PreflightSchema)
@@ -137,7 +133,7 @@ def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
     TooManyFree,
     CapacityChanged,
 )
-@never_stored("client_secret", IN_ORDER, shown_again=_client_secret_again)
+@never_stored("client_secret", IN_ORDER, shown_again=client_secret_again)
 def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
     """Hold the tickets, fix the price, and issue a payment address."""
     buyer = body.pop("buyer")

@@ -7,6 +7,7 @@ base.py: all statuses but 409, the base class, and the body of a response
 conflicts.py: the 409s: the request is valid, but not in the current state
 returns.py: those of admissions that are given back
 waiting_list.py: those of waiting lists, and one 429
+box_office.py: that of devices at the door that sell
 
 TicketingError
 ├── BadRequest                400  malformed_json
@@ -67,6 +68,7 @@ TicketingError
 │   ├── WaitingListFull            waiting_list_full
 │   ├── EntryEnded                 entry_ended
 │   ├── OfferMade                  offer_made
+│   ├── BoxOfficeFull              box_office_full
 │   ├── NotTransferable            not_transferable
 │   ├── AlreadyRedeemed            already_redeemed
 │   ├── AdmissionVoid              admission_void
@@ -131,6 +133,7 @@ TicketingError
 
 # Every error can be imported from here, also a new one.
 from ticketing.errors.base import *  # noqa: F403
+from ticketing.errors.box_office import *  # noqa: F403
 from ticketing.errors.conflicts import *  # noqa: F403
 from ticketing.errors.returns import *  # noqa: F403
 from ticketing.errors.waiting_list import *  # noqa: F403

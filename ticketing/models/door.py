@@ -76,6 +76,7 @@ class DoorDevice(BaseModel):
     member_id = TextField(null=True)
     name = TextField()
     gate = TextField(null=True)
+    sells = BooleanField(default=False)
     show_names = BooleanField()
     created_at = UtcDateTimeField()
     expires_at = UtcDateTimeField()

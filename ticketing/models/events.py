@@ -42,7 +42,8 @@ class Event(BaseModel):
     none). `reminded_at`: when these mails were planned.
     `waiting_list_hours`: how long a seat is held for somebody who waited for it.
     `deposits_release`: who releases deposits (a DepositsRelease). `deposits_run_at`: when the last
-    release began; orders that were tried before are tried again.
+    release began. While it is running (`deposits_running`), the worker goes through the orders that
+    were tried before.
     `image_digest`: its picture, of the table `images`.
     `series`: the name of the series that it belongs to, which is the address of its page.
     `was_published`: whether it was published when it was canceled. If so, its page stays.
@@ -75,6 +76,7 @@ class Event(BaseModel):
     waiting_list_hours = IntegerField(default=DEFAULT_HOURS)
     deposits_release = TextField(default=DepositsRelease.AUTOMATIC)
     deposits_run_at = UtcDateTimeField(null=True)
+    deposits_running = BooleanField(default=False)
     image_digest = TextField(null=True)
     status = TextField()
     visibility = TextField(default=Visibility.PUBLIC)

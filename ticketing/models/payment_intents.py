@@ -124,6 +124,7 @@ class PaymentIntent(BaseModel):
     count in `taken` of their ticket type, and not in `held` or `sold`.
     `deposits_tried_at`: of an order with deposits, when it was made, or when those of who came were
     last released. None: it has none.
+    `sold_by`: the device at the door that sold it. Then it may be confirmed early at any time.
     `released` is the sum of what its admissions released. `free_seats`: how many of its seats count
     as free (None: all, if it costs nothing).
     `early_confirmations`: with so many blocks it may be confirmed before its payment is final.
@@ -171,6 +172,7 @@ class PaymentIntent(BaseModel):
     released = BigIntegerField(default=0)
     pooled = IntegerField(default=0)
     deposits_tried_at = UtcDateTimeField(null=True)
+    sold_by = TextField(null=True)
     has_items = BooleanField(default=False)
     free_seats = IntegerField(null=True)
     voucher = ForeignKeyField(Voucher, null=True)
@@ -235,6 +237,10 @@ class PaymentIntent(BaseModel):
     admissions: Sequence[Any]
     questions: Sequence[Any]
     answers: Mapping[str, Any]
+    network: str | None  # its name; this and the pictures are for the box office
+    address_qr: str | None
+    payment_qr: str | None
+    order_qr: str | None
 
     class Meta:
         table_name = "payment_intents"

@@ -13,7 +13,8 @@ static/door. The way of a scan through them:
    `door.js` removes what the answer names. If the server disagrees, `outcome.js` turns red.
 
 Every five seconds, `sync.js` also reads the manifest and the counts. `app.js` leads from screen to
-screen: `pairing.js`, `readiness.js` with `stats.js`, `scanning.js` with `finder.js`, `ended.js`.
+screen: `pairing.js`, `readiness.js` with `stats.js`, `scanning.js` with `finder.js`, `ended.js`,
+and `selling.js` on devices that sell (services/box_office.py).
 `page.js` shows them, with the texts that `words.js` takes from the templates. `sw.js` is the
 service worker, `updates.js` starts new code.
 """

@@ -8,7 +8,7 @@ from flask import Response, g, redirect, request
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import ChainForm, EmailForm, EmptyForm, RefundAddressForm
-from ticketing import links
+from ticketing import links, qr_codes
 from ticketing.errors import (
     HoldExtended,
     IntentCanceled,
@@ -274,6 +274,6 @@ def _page(form: Form, way: Way | None = None) -> str:
         query=_query(view.chosen_way, view.back),
         form_of=form_of,
         ticket_link=links.ticket,
-        qr=qr.picture,
+        qr=qr_codes.picture,
         form=form,
     )

@@ -6,14 +6,14 @@ from enum import StrEnum
 
 from flask import g
 
-from ticketing import clock, links
+from ticketing import clock, links, qr_codes
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.pages import order_view, qr, render
+from ticketing.pages import order_view, render
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.guards import PaymentLink
 from ticketing.pages.order_view import Way
@@ -120,7 +120,7 @@ def show_payment(link: str) -> str:
         view=view,
         intent=view.intent,
         path=links.payment(view.intent.id, config().keyring),
-        qr=qr.picture,
+        qr=qr_codes.picture,
     )
 
 

@@ -1,13 +1,8 @@
-"""QR codes in pages: drawn in the page, as a file, or as a small picture in the page."""
-
-from base64 import b64encode
+"""QR codes in pages: drawn in the page, or as a file. qr_codes.picture is a small picture."""
 
 from markupsafe import Markup
 
 from ticketing import qr_codes
-
-_SCALE = 4
-"""Of a picture in the page. Browsers keep its edges sharp; a program that does not still can."""
 
 
 def svg(text: str) -> Markup:
@@ -24,12 +19,4 @@ def svg(text: str) -> Markup:
 
 def file(text: str) -> bytes:
     """Return the same code as a PNG file."""
-    return qr_codes.png(text, _SCALE)
-
-
-def picture(text: str) -> str:
-    """Return the address of a code as a picture, which is in the address itself.
-
-    It has a quarter of the bytes of `svg`, so a page can show many.
-    """
-    return "data:image/png;base64," + b64encode(file(text)).decode()
+    return qr_codes.png(text, qr_codes.SCALE)

@@ -201,6 +201,7 @@ _AT_FIELDS = {
     "no_free_price": "Only where the buyer may pay more. Check that box, or leave this empty.",
     "least_free_price": "Where the buyer may pay more, this is 0, or at least 0.01.",
     "below_price": "This is below the price.",
+    "above_price": "This is above the price.",
     "above_order": N_("This is more than one order can have."),
     "voucher_code": "Write 5 to 40 letters a to z, digits and hyphens.",
     "voucher_prefix": "Write 1 to 20 letters a to z, digits and hyphens.",

@@ -1,7 +1,7 @@
 """Business logic. Services take plain values, return models, and raise the errors of `errors`.
 
-Imports run down one list, SERVICES in tests/test_architecture.py: x402 waiting_list,
-checkout mail,
+Imports run down one list, SERVICES in tests/test_architecture.py: box_office x402
+waiting_list, checkout mail,
 admission_views, door exports, catalog, payments, access, orders, notifications. A service that
 writes opens the transaction, and records its facts in it (services/notifications/feed.py).
 
@@ -9,6 +9,7 @@ checkout.py: what an order must meet: sales window, quantity, credential, maximu
     chain. Preflight holds, prices and issues an address in one transaction; purchase reads the
     chain and settles; cancel only what has received nothing
 order_terms.py: on which network an order is paid, of those that all its ticket types share
+box_office.py: devices at the door that sell
 waiting_list/: who waits for what is sold out, and gets the first seats that are free
 wallets/: each order gets an address of its own, from the tenant's address or xpub
 account_use.py: asks the chains whether an account is used already

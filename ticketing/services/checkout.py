@@ -70,11 +70,13 @@ class Channel:
 
     No order is held longer than `longest_hold`. `check` gets what an order would hold, with its
     ticket types locked, and raises an error if that is too much. `marks` are columns of the intent.
+    `asks`: the buyer can answer the questions of the event before the order.
     """
 
     longest_hold: timedelta
     check: Callable[[Held], None]
     marks: Mapping[str, Any]
+    asks: bool = True
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,8 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     wanted = _checked(tenant_reference, order)
     asked = None
     event = wanted[0].ticket_type.event
-    if event.order_questions or order.answers:
+    is_asked = order.channel is None or order.channel.asks
+    if is_asked and (event.order_questions or order.answers):
         type_ids = [line.ticket_type.id for line in wanted]
         asked = answers.check(event, type_ids, order.answers)
     # Before the transaction, because in it other orders wait for this one.

@@ -35,7 +35,7 @@ context.py: what a request carries: configuration, id, caller, tenant
 idempotency.py: runs a view once per Idempotency-Key and form key. 402, 409, 429 and 5xx are not
     stored, so the same key may be tried again; services/idempotency.py has the rows
 repeated_admissions.py: what a repeat shows to a holder, if the admission has not changed hands
-repeated_vouchers.py: what a repeat shows of codes of vouchers
+repeated_orders.py, repeated_vouchers.py: what a repeat shows of an order's secret, and of codes
 audited.py: records what a view changes, in the same transaction
 image_changes.py: sets and removes images, for the API and the console
 blueprint.py: ApiBlueprint: runs the gate, documents each view: its error responses, parameters and

@@ -45,6 +45,9 @@ _RATE_SECONDS = 60.0
 _OFFERING_SECONDS = 5.0
 """The longest pause between two looks whether anything is free for those who wait."""
 
+_DEPOSITS_SECONDS = 600.0
+"""The pause between two looks whether an event is over whose deposits come back."""
+
 _UNUSED_IMAGES_SECONDS = 86_400.0
 """The pause between two deletions of images that nothing refers to."""
 
@@ -57,7 +60,6 @@ def _keep_house(config: Config) -> None:
     settlement.expire_free()
     resales.swap_some()
     resales.end_some_offers()
-    deposits.begin_due()
     deposits.run_some()
     rate_limits.forget_old()
     sessions.forget_old()
@@ -78,6 +80,7 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
 
     `accept_reorganization`: go back further than the stored blocks, if a node requires it.
     """
+    deposits.begin_due()
     _keep_house(config)
     images.forget_unused()
     wallet_changes = WalletChanges(config)
@@ -136,6 +139,7 @@ class Worker:
         waking = pause / math.ceil(pause / _WAKING_SECONDS)
         tasks: list[tuple[str, Callable[[], object], float]] = [
             ("housekeeping", partial(_keep_house, self._config), pause),
+            ("deposits", deposits.begin_due, _DEPOSITS_SECONDS),
             ("unused images", images.forget_unused, _UNUSED_IMAGES_SECONDS),
             ("wallet changes", wallet_changes.run, pause),
             ("waiting lists", offering.run, min(_OFFERING_SECONDS, pause)),

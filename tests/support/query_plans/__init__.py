@@ -9,5 +9,6 @@ admissions_drive.py, notifications_drive.py, pages_drive.py, agents_drive.py: wh
 vouchers_drive.py: makes vouchers and looks at them
 messages_drive.py: what organizers copy, write and send again
 questions_drive.py: asks, answers and erases
+selling_drive.py: waits for what is sold out, comes, and sells at the door
 papers_drive.py: uploads pictures, prints orders, and asks for lost links
 """

@@ -16,6 +16,14 @@ _LOG = r"(audit_log\.list_audit_log|pages_console_audit_log\.list_changes)"
 """What the API and the console read in the same way."""
 
 ALLOWED = {
+    "Who waits for tickets of one event, in one state.": (
+        r"(pages_console_)?waiting_list\.list_\w+ searches entries_of_event, then looks at status"
+    ),
+    "Of all events, who waits, has an offer, or has not confirmed it for two days: few.": (
+        r"worker walks (entries_(unconfirmed|offered)|types_waited_for)"
+    ),
+    "Every ten minutes, the ticket types with a deposit.": r"worker walks types_with_deposits",
+    "Events whose deposits are being released: few.": r"worker walks events_releasing",
     "Few events of one tenant are unlisted.": (
         r"(public\.list_public_events|pages_home\.show_\w+|mcp\.answer_message)"
         r" searches events_by_status_and_start, then looks at (end_at start_at )?visibility"

@@ -35,14 +35,12 @@ COLUMNS = {
 INDEXES = (
     "UNIQUE INDEX one_open_entry ON waiting_list_entries (ticket_type_id, mailbox)"
     " WHERE status IN ('unconfirmed', 'waiting', 'offered')",
+    "INDEX entries_of_type ON waiting_list_entries (ticket_type_id)",
     "INDEX entries_of_event ON waiting_list_entries (event_id, id)",
     "INDEX entries_that_wait ON waiting_list_entries (ticket_type_id, confirmed_at, id)"
     " WHERE status = 'waiting'",
     "INDEX entries_unconfirmed ON waiting_list_entries (created_at) WHERE status = 'unconfirmed'",
     "INDEX entries_offered ON waiting_list_entries (intent_id) WHERE status = 'offered'",
-    "INDEX entries_of_client ON waiting_list_entries (client, created_at) WHERE client IS NOT NULL",
-    "INDEX entries_of_client_site ON waiting_list_entries (client_site, created_at)"
-    " WHERE client_site IS NOT NULL",
     "INDEX types_waited_for ON ticket_types (event_id) WHERE waiting > 0",
 )
 

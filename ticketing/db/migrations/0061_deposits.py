@@ -11,11 +11,13 @@ COLUMNS = {
     "events": (
         "deposits_release TEXT NOT NULL DEFAULT 'automatic'",
         "deposits_run_at TIMESTAMPTZ",
+        "deposits_running BOOLEAN NOT NULL DEFAULT FALSE",
     ),
 }
 INDEXES = (
     "orders_with_deposits ON payment_intents (event_id, deposits_tried_at)"
     " WHERE deposits_tried_at IS NOT NULL",
+    "events_releasing ON events (id) WHERE deposits_running",
     "types_with_deposits ON ticket_types (event_id) WHERE deposit_amount > 0",
 )
 

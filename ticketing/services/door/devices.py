@@ -70,6 +70,7 @@ _DEVICE_COLUMNS = (
     DoorDevice.event,
     DoorDevice.gate,
     DoorDevice.show_names,
+    DoorDevice.sells,
     DoorDevice.paired_at,
     DoorDevice.token_digest,
     DoorDevice.last_seen_at,
@@ -146,12 +147,14 @@ def create(
     show_names: bool,
     expires_at: datetime | None,
     config: Config,
+    sells: bool = False,
     member_id: str | None = None,
 ) -> DoorDevice:
     """Create a device with its `pairing_code` and `pairing_url`. Only digests are stored.
 
     `expires_at` None: a day after the event's end, or after now if the event is over. `member_id`:
-    it ends when this member may no longer scan. NotFound; Invalid if `expires_at` has passed.
+    it ends when this member may no longer scan. `sells`: it may sell at the door. NotFound;
+    Invalid if `expires_at` has passed.
     """
     event, now = _find_event(tenant_id, event_id), clock.now()
     if expires_at is None:
@@ -168,6 +171,7 @@ def create(
         name=name,
         gate=gate,
         show_names=show_names,
+        sells=sells,
         created_at=now,
         expires_at=expires_at,
         pairing_digest=credentials.pairing_digest(config.keyring.current, code),

@@ -3,7 +3,8 @@
 A payment is final with `required_confirmations` blocks. An order may be confirmed with
 `early_confirmations` blocks, its own included, if all of this is true when it is settled:
 
-- The organizer allows it, and the doors open more than 24 hours after the last block.
+- The organizer allows it, and the doors open more than 24 hours after the last block. Or a device
+  of the box office sold it: whom it lets in stands at the door.
 - It costs at most EARLY_MOST. An order that costs more has no `early_confirmations`.
 - It becomes confirmed for the first time, and was paid in time.
 
@@ -44,7 +45,9 @@ def early_enough(chain_id: int, as_of: Block) -> ModelSelect[PaymentIntent]:
     """
     depth = PaymentIntent.early_confirmations - 1
     # Not a join: Postgres would begin with the tenants, of which there may be more than orders.
-    of_event = Event.select(_is_allowed(as_of)).join(Tenant)
+    is_sold_at_door = PaymentIntent.sold_by.is_null(False)
+    is_allowed = Tenant.early_confirmation & (is_sold_at_door | _is_day_ahead(as_of))
+    of_event = Event.select(is_allowed).join(Tenant)
     return PaymentIntent.select(PaymentIntent.id).where(
         PaymentIntent.chain_id == chain_id,
         UNSETTLED,
@@ -65,17 +68,20 @@ def is_early_enough(intent: PaymentIntent, paid_block: int | None, as_of: Block)
         return False
     if paid_block + early - 1 > as_of.number:
         return False
-    allowed: bool = (
-        Event.select().join(Tenant).where(Event.id == intent.event_id, _is_allowed(as_of)).exists()
+    of_event = (
+        Event.select().join(Tenant).where(Event.id == intent.event_id, Tenant.early_confirmation)
     )
+    if intent.sold_by is None:
+        of_event = of_event.where(_is_day_ahead(as_of))
+    allowed: bool = of_event.exists()
     return allowed
 
 
-def _is_allowed(as_of: Block) -> Expression:
-    """Return the SQL condition of tenant and event. The doors open as in Event.doors_open."""
+def _is_day_ahead(as_of: Block) -> Expression:
+    """Return the SQL condition that the doors of an event open late. As in Event.doors_open."""
     latest = as_of.time + DOORS_AHEAD
     by_start = Event.doors_open_at.is_null() & (Event.start_at > latest + DOORS_BEFORE_START)
-    return Tenant.early_confirmation & ((Event.doors_open_at > latest) | by_start)
+    return (Event.doors_open_at > latest) | by_start
 
 
 def blocks_needed(intent: PaymentIntent) -> int:
@@ -88,7 +94,7 @@ def blocks_needed(intent: PaymentIntent) -> int:
         early is not None
         and intent.ended_at is None
         and intent.tenant.early_confirmation
-        and event.doors_open > clock.now() + DOORS_AHEAD
+        and (intent.sold_by is not None or event.doors_open > clock.now() + DOORS_AHEAD)
     )
     return (early if is_early else intent.required_confirmations) or 0
 

@@ -35,9 +35,11 @@ def cancel(event: Event, of: Expression) -> None:
 
     `of` selects the ticket types of a locked event. Their orders are canceled by sale_locks.py.
     """
-    types = TicketType.select(TicketType.id).where(of)
-    unconfirmed = WaitingListEntry.status == EntryStatus.UNCONFIRMED
-    WaitingListEntry.delete().where(WaitingListEntry.ticket_type.in_(types), unconfirmed).execute()
+    WaitingListEntry.delete().where(
+        WaitingListEntry.event == event.id,
+        WaitingListEntry.ticket_type.in_(TicketType.select(TicketType.id).where(of)),
+        WaitingListEntry.status == EntryStatus.UNCONFIRMED,
+    ).execute()
     for ticket_type in list(TicketType.select().where(of, TicketType.waiting > literal(0))):
         _end_all(event, ticket_type, EntryStatus.CANCELED)
 

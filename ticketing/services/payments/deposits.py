@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from peewee import Case, Expression, ModelSelect, fn
+from peewee import SQL, Case, Expression, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.constants import AdmissionStatus, IntentStatus, Publication
@@ -70,7 +70,7 @@ def outlook(tenant_id: str, event_id: str) -> Outlook:
         released=_sum(of_event & (Admission.deposit_released > 0), Admission.deposit_released),
         due=_sum(of_event & _CAME & _FINAL, _OPEN),
         not_final=_sum(of_event & _CAME & ~_FINAL, _OPEN),
-        is_running=bool(_to_try(event).exists()),
+        is_running=bool(event.deposits_running),
         ran_at=event.deposits_run_at,
     )
 
@@ -110,19 +110,19 @@ def begin_due() -> int:
 
 
 def run_some() -> int:
-    """Release the deposits of some orders. Return how many orders were gone through."""
-    found = list(
-        PaymentIntent.select(PaymentIntent.id)
-        .join(Event)
-        .where(
-            PaymentIntent.deposits_tried_at.is_null(False),
-            Event.deposits_run_at.is_null(False),
-            PaymentIntent.deposits_tried_at < Event.deposits_run_at,
-        )
-        .limit(ORDERS_AT_ONCE)
-    )
+    """Go on with the releases that run: release the deposits of some orders. Return how many."""
+    releasing = Event.select().where(Event.deposits_running == SQL("TRUE"))
+    return sum(_run(event) for event in list(releasing))
+
+
+def _run(event: Event) -> int:
+    """Release the deposits of some orders of an event. Without any, its release has ended."""
+    found = list(_to_try(event).limit(ORDERS_AT_ONCE))
     for each in found:
         _release(each.id)
+    if not found:
+        of_this_release = (Event.id == event.id) & (Event.deposits_run_at == event.deposits_run_at)
+        Event.update(deposits_running=False).where(of_this_release).execute()
     return len(found)
 
 
@@ -143,7 +143,8 @@ def _is_due(event: Event, now: datetime) -> bool:
 
 
 def _begin(event: Event) -> None:
-    Event.update(deposits_run_at=clock.now()).where(Event.id == event.id).execute()
+    began = {"deposits_run_at": clock.now(), "deposits_running": True}
+    Event.update(began).where(Event.id == event.id).execute()
 
 
 def _to_try(event: Event) -> ModelSelect[PaymentIntent]:

@@ -32,6 +32,7 @@ export class Surface {
   constructor(device) {
     this.path = `/v1/door/tenants/${device.tenant_id}/events/${device.event_id}`;
     this.headers = { Authorization: `Bearer ${device.token}` };
+    this.tenantId = device.tenant_id;
   }
 
   scans(body) {
@@ -42,6 +43,24 @@ export class Surface {
     return call(`${this.path}/stats`, { headers: this.headers });
   }
 
+  // What this device can sell now.
+  boxOffice() {
+    return call(`${this.path}/box-office`, { headers: this.headers });
+  }
+
+  // A repeat with the same key returns the same order.
+  sell({ key, ticketId, quantity }) {
+    const headers = { ...this.headers, "Idempotency-Key": key };
+    return call(`${this.path}/box-office/orders`, { headers, body: { ticket_id: ticketId, quantity } });
+  }
+
+  // An order of this device, as its buyer sees it. `action`: `purchase` or `cancel`.
+  order({ id, client_secret: secret }, action) {
+    const path = `/v1/checkout/tenants/${this.tenantId}/intents/${id}`;
+    const headers = { Authorization: `Bearer ${secret}` };
+    return action ? call(`${path}/${action}`, { headers, method: "POST" }) : call(path, { headers });
+  }
+
   // `json` is null if nothing has changed since `etag`.
   manifest({ since, etag, unsynced }) {
     const query = new URLSearchParams({ unsynced, ...(since && { since }) });
@@ -50,8 +69,8 @@ export class Surface {
   }
 }
 
-async function call(path, { headers = {}, body, seconds = 15 }) {
-  const options = { headers, cache: "no-store", signal: AbortSignal.timeout(seconds * SECONDS) };
+async function call(path, { headers = {}, body, method, seconds = 15 }) {
+  const options = { method, headers, cache: "no-store", signal: AbortSignal.timeout(seconds * SECONDS) };
   if (body !== undefined) {
     Object.assign(options, { method: "POST", body: JSON.stringify(body) });
     options.headers = { ...headers, "Content-Type": "application/json" };

@@ -6,6 +6,7 @@ import { open } from "./page.js";
 import { Pairing } from "./pairing.js";
 import { Readiness } from "./readiness.js";
 import { Scanning } from "./scanning.js";
+import { Selling } from "./selling.js";
 import { Sync } from "./sync.js";
 import { startNewest } from "./updates.js";
 
@@ -15,7 +16,10 @@ class App {
   constructor(door) {
     this.door = door;
     this.pairing = new Pairing(door, () => this.connect());
-    this.readiness = new Readiness(door, { start: () => this.scan(), signOut: () => this.leave() });
+    this.readiness = new Readiness(door, {
+      start: () => this.scan(), sell: () => this.sell(), signOut: () => this.leave(),
+    });
+    this.selling = new Selling(door, () => this.rest());
     this.scanning = new Scanning(door, () => this.rest());
     this.ended = new Ended(door, () => this.leave());
     this.code = "";
@@ -44,12 +48,14 @@ class App {
     this.sync.addEventListener("revoked", () => this.end());
     this.readiness.use(this.sync);
     this.scanning.use(this.sync);
+    this.selling.use(this.sync);
     this.rest();
     this.sync.open();
   }
 
   rest() {
     this.scanning.close();
+    this.selling.close();
     this.readiness.open();
   }
 
@@ -58,8 +64,14 @@ class App {
     this.scanning.open();
   }
 
+  sell() {
+    this.readiness.close();
+    this.selling.open();
+  }
+
   async end() {
     this.scanning.close();
+    this.selling.close();
     this.readiness.close();
     await this.door.end();
     this.ended.open();

@@ -15,6 +15,7 @@ export class Door {
     door.device = await store.readKept("device");
     door.last = await store.readKept("last");
     door.queue = await store.readAll("queue");
+    door.sales = (await store.readKept("sales")) ?? [];
     door.seen = byId(await store.readAll("seen"));
     await door.use(await store.readKept("manifest"), await store.readAll("admissions"));
     return door;
@@ -46,6 +47,12 @@ export class Door {
   async pair(device) {
     await store.write(["kept"], (it) => it.objectStore("kept").put(device, "device"));
     this.device = device;
+  }
+
+  // What this device sells and has not finished. It is on the disk before it is asked for.
+  async keepSales(sales) {
+    await store.write(["kept"], (it) => it.objectStore("kept").put(sales, "sales"));
+    this.sales = sales;
   }
 
   // Takes a manifest: the whole one, or what has changed. `body` is null if nothing has.
@@ -175,7 +182,7 @@ export class Door {
       for (const each of ["kept", "admissions", "seen"]) it.objectStore(each).clear();
       it.objectStore("kept").put(ended, "device");
     });
-    Object.assign(this, { device: ended, last: undefined, seen: new Map() });
+    Object.assign(this, { device: ended, last: undefined, seen: new Map(), sales: [] });
     await this.use(undefined, []);
   }
 
@@ -184,7 +191,7 @@ export class Door {
     await store.write(store.ALL, (it) => {
       for (const each of store.ALL) it.objectStore(each).clear();
     });
-    Object.assign(this, { device: undefined, last: undefined, seen: new Map(), queue: [] });
+    Object.assign(this, { device: undefined, last: undefined, seen: new Map(), queue: [], sales: [] });
     await this.use(undefined, []);
   }
 }

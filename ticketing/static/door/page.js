@@ -1,6 +1,6 @@
 // The screens of the page, of which one is shown, and what they show.
 
-const SCREENS = ["starting", "pairing", "readiness", "scanning", "ended", "elsewhere", "impossible"];
+const SCREENS = ["starting", "pairing", "readiness", "scanning", "selling", "ended", "elsewhere", "impossible"];
 
 export const find = (id) => document.getElementById(id);
 

@@ -11,11 +11,12 @@ const EVERY = 1000;
 const RIGHT_WITHIN = 60_000;
 
 export class Readiness {
-  constructor(door, { start, signOut }) {
+  constructor(door, { start, sell, signOut }) {
     this.door = door;
     this.screen = find("readiness");
     this.signOut = signOut;
     find("start").addEventListener("click", start);
+    find("sell").addEventListener("click", sell);
     find("sign-out").addEventListener("click", () => this.askSignOut());
     find("sign-out-question").addEventListener("close", (event) => {
       if (event.target.returnValue === "yes") this.signOut();
@@ -50,6 +51,7 @@ export class Readiness {
     const { device, event, queue, admissions } = this.door;
     if (!this.door.isPaired) return;
     const { name, gate } = device;
+    find("sell").hidden = !device.sells;
     fill(this.screen, {
       device: gate ? say("device-at-gate", { device: name, gate }) : name,
       event: event?.title ?? "",
@@ -115,7 +117,7 @@ export class Readiness {
 
   // What waits would be lost.
   askSignOut() {
-    const waiting = this.door.queue.length;
+    const waiting = this.door.queue.length + this.door.sales.filter((each) => !each.isOver).length;
     find("sign-out-refused").textContent =
       waiting > 0 ? say("sign-out-refused", { number: number(waiting) }) : "";
     if (waiting > 0) return;

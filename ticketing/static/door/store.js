@@ -1,6 +1,7 @@
 // What stays on the device, in IndexedDB. A change is on the disk when its promise resolves.
 //
-//   kept        by name: `device`, `manifest` (without admissions), `last` (the scan that can be undone)
+//   kept        by name: `device`, `manifest` (without admissions), `last` (the scan that can be undone),
+//               `sales` (what is being sold)
 //   admissions  the manifest's, by id
 //   seen        by admission id: the newest generation, and the nonce of the scan that let it in
 //   queue       by place: scans that the server has not answered

@@ -23,6 +23,12 @@ export function number(value) {
   return new Intl.NumberFormat(language).format(value);
 }
 
+// An amount of micro-units, in whole tokens.
+export function amount(microUnits) {
+  const places = { minimumFractionDigits: 2, maximumFractionDigits: 6 };
+  return new Intl.NumberFormat(language, places).format(microUnits / 1e6);
+}
+
 export function timeOfDay(moment, timeZone) {
   return new Date(moment).toLocaleTimeString(language, { timeStyle: "short", timeZone });
 }

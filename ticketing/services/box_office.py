@@ -1,0 +1,78 @@
+"""The box office: a device at the door sells to people who stand before it.
+
+Its orders are like any other, with an address of their own. They are confirmed at the early depth
+although the doors are open (orders/finality.py). Then the same device lets their people in, by
+ordinary scans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from ticketing import links
+from ticketing.config import Config
+from ticketing.constants import MAX_PAGE, Availability
+from ticketing.db.connection import one_at_a_time
+from ticketing.errors import BoxOfficeFull, InsufficientRole
+from ticketing.models.payment_intents import AWAITING, PaymentIntent
+from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+from ticketing.services import checkout
+from ticketing.services.catalog import public_listing
+from ticketing.services.checkout import Channel, Order
+from ticketing.services.door.devices import DoorCaller
+from ticketing.services.orders.holds import Held
+from ticketing.services.orders.lines import Wanted
+from ticketing.services.pagination import PageRequest
+
+MOST_UNPAID = 20
+"""Orders of one device that wait for their payment."""
+
+
+def to_sell(caller: DoorCaller, tenant: Tenant, config: Config) -> Sequence[TicketType]:
+    """Return what a device can sell now. InsufficientRole if it does not sell."""
+    _device_of(caller)
+    everything = PageRequest(MAX_PAGE, None, config.keyring)
+    listing = public_listing.get_listing(tenant, caller.event.id, everything, config).value
+    found = listing.ticket_types.data
+    return [each for each in found if each.availability is Availability.ON_SALE]
+
+
+def order(
+    caller: DoorCaller, tenant_id: str, wanted: Wanted, chain_id: int | None, config: Config
+) -> PaymentIntent:
+    """Order seats of one ticket type for somebody at the door, without answers to questions.
+
+    InsufficientRole. BoxOfficeFull. What checkout.preflight raises.
+    """
+    device_id = _device_of(caller)
+    channel = Channel(
+        longest_hold=config.hold,
+        check=partial(_check, device_id),
+        marks={"sold_by": device_id},
+        asks=False,
+    )
+    made = Order(caller.event.id, (wanted,), chain_id=chain_id, channel=channel)
+    return checkout.preflight(tenant_id, made, config)
+
+
+def order_url(intent_id: str, config: Config) -> str | None:
+    """Return the link of an order's page, for its buyer. None without PUBLIC_URL."""
+    if config.public_url is None:
+        return None
+    return config.public_url + links.order(intent_id, config.keyring)
+
+
+def _device_of(caller: DoorCaller) -> str:
+    if caller.device is None or not caller.device.sells:
+        raise InsufficientRole
+    return str(caller.device.id)
+
+
+def _check(device_id: str, held: Held) -> None:
+    # The ticket type is locked. Nobody who waits for this holds it, and waits for something else.
+    one_at_a_time(f"box office {device_id}")
+    unpaid = PaymentIntent.select().where(PaymentIntent.sold_by == device_id, AWAITING).count()
+    if unpaid >= MOST_UNPAID:
+        raise BoxOfficeFull
