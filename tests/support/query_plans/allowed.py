@@ -23,6 +23,9 @@ ALLOWED = {
         r"worker walks (entries_(unconfirmed|offered)|types_waited_for)"
     ),
     "Every ten minutes, the ticket types with a deposit.": r"worker walks types_with_deposits",
+    "The deposits of one event. Postgres merges all items: this database has few.": (
+        r"(pages_console_)?deposits\.\w+ walks intent_items_pkey"
+    ),
     "Events whose deposits are being released: few.": r"worker walks events_releasing",
     "Few events of one tenant are unlisted.": (
         r"(public\.list_public_events|pages_home\.show_\w+|mcp\.answer_message)"

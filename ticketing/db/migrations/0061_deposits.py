@@ -17,7 +17,7 @@ COLUMNS = {
 INDEXES = (
     "orders_with_deposits ON payment_intents (event_id, deposits_tried_at)"
     " WHERE deposits_tried_at IS NOT NULL",
-    "events_releasing ON events (id) WHERE deposits_running",
+    "events_releasing ON events (id) WHERE deposits_running = TRUE",
     "types_with_deposits ON ticket_types (event_id) WHERE deposit_amount > 0",
 )
 

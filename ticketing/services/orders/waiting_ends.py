@@ -40,8 +40,9 @@ def cancel(event: Event, of: Expression) -> None:
         WaitingListEntry.ticket_type.in_(TicketType.select(TicketType.id).where(of)),
         WaitingListEntry.status == EntryStatus.UNCONFIRMED,
     ).execute()
-    for ticket_type in list(TicketType.select().where(of, TicketType.waiting > literal(0))):
-        _end_all(event, ticket_type, EntryStatus.CANCELED)
+    for ticket_type in list(TicketType.select().where(of)):
+        if ticket_type.waiting:
+            _end_all(event, ticket_type, EntryStatus.CANCELED)
 
 
 def end_closed() -> None:

@@ -25,6 +25,7 @@ from ticketing.errors import (
     WaitingListClosed,
     WaitingListFull,
 )
+from ticketing.models.base import literal
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.questions import Answer, Question
@@ -130,7 +131,7 @@ def _write(
     same = WaitingListEntry.select().where(
         WaitingListEntry.ticket_type == ticket_type.id,
         WaitingListEntry.mailbox == mailbox,
-        WaitingListEntry.status.in_(OPEN),
+        WaitingListEntry.status.in_([literal(status) for status in OPEN]),
     )
     found: WaitingListEntry | None = locked(same).first()
     if found is None:
