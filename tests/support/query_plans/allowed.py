@@ -258,7 +258,7 @@ ALLOWED = {
         r"worker walks notifications_unnumbered"
     ),
     "Mails that wait: few, except after an event of many was canceled or moved.": (
-        r"(worker|\w*erasure\.erase_\w+|\w+\.send_\w+)"
+        r"(worker|\w*erasure\.erase_\w+|\w+\.(send|cancel)_\w+)"
         r" (walks mails_waiting|sorts mails|searches mails_\w+, then .*)"
     ),
     "The mails of one tenant in a day: nearly all that ended were tried.": (
