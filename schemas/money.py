@@ -24,7 +24,8 @@ class ChainMoneySchema(BaseSchema):
     `to_collect`: what can be moved to the organizer's address now; see the collections. `to_sweep`:
     what orders of an extended public key held when their balances were read last; sweep it with
     `python -m tools.sweep`, as docs/payments.md says. `unknown_orders`: what addresses held that
-    were skipped after a backup was restored; the collections move it. It is read once an hour.
+    were skipped after a backup was restored, read once an hour, or that x402 clients were told and
+    that have no order, read once a day. The collections move it.
     """
 
     chain_id = fields.Integer(required=True, metadata=documented(8453))

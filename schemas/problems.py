@@ -4,6 +4,7 @@ from marshmallow import fields
 
 from schemas.base import BaseSchema, documented
 from schemas.intents import IntentSchema
+from ticketing.constants import CURRENCY
 
 
 class ProblemSchema(BaseSchema):
@@ -46,4 +47,14 @@ class ProblemSchema(BaseSchema):
     intent = fields.Nested(IntentSchema)
     client_secret = fields.String(
         metadata=documented("cs_" + "5e" * 32, "With 402 of an x402 order: the intent's secret.")
+    )
+    amount = fields.Integer(
+        metadata=documented(25_000_000, "With 402 of an x402 price, without an order: the total.")
+    )
+    currency = fields.String(metadata=documented(CURRENCY, "Of `amount`."))
+    preflight_url = fields.String(
+        metadata=documented(
+            "https://tickets.example.org/v1/checkout/tenants/acme/preflight",
+            "With 402 of an x402 price: where to order and pay by a transfer.",
+        )
     )

@@ -42,8 +42,8 @@ def test_an_order_at_that_moment_is_canceled_too(acme, monkeypatch):
     ticket = acme.ticket()
     hold, cancelation = stock.hold, canceling(acme, ticket)
 
-    def hold_and_pause(*arguments):
-        found = hold(*arguments)
+    def hold_and_pause(*arguments, **options):
+        found = hold(*arguments, **options)
         cancelation.start()
         cancelation.join(A_MOMENT)
         return found

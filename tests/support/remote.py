@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.support.apps import new_app
@@ -34,14 +34,21 @@ def in_process(stack: Stack, *arguments: str, stdin: str | None = None) -> str:
 class RemoteOrganizer:
     """A tenant that was created through the CLI. It uses HTTP.
 
-    Its wallet is an xpub or, on the local chain, an `address`: then the worker must have proved
-    receivers before the first order.
+    Its wallet is an xpub or, on the chains of `chain_ids`, an `address`: then the worker must have
+    proved receivers before the first order.
     """
 
     def __init__(
-        self, stack: Stack, slug: str, xpub: str | None = None, *, address: str | None = None
+        self,
+        stack: Stack,
+        slug: str,
+        xpub: str | None = None,
+        *,
+        address: str | None = None,
+        chain_ids: Sequence[int] = (CHAIN,),
     ) -> None:
-        wallet = ("--xpub", xpub) if xpub else ("--address", address, "--chains", str(CHAIN))
+        chains = ",".join(map(str, chain_ids))
+        wallet = ("--xpub", xpub) if xpub else ("--address", address, "--chains", chains)
         made = in_process(stack, "tenants", "create", slug, "--name", slug, *wallet, "--json")
         self.headers = {"X-API-Key": json.loads(made)["key"]}
         self.client = Client(stack.url)

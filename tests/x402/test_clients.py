@@ -12,7 +12,8 @@ from x402.mechanisms.evm.exact import register_exact_evm_client
 from tests.support.databases import only_once
 from tests.support.factories import PRICE
 from tests.support.processes import variables_of
-from tests.support.remote import in_process
+from tests.support.refunds import account
+from tests.support.remote import RemoteOrganizer, in_process
 from tests.support.x402 import BUYER_KEY, TOKEN, decoded
 from ticketing.chain.registry import REGISTRY
 from tools import agent, anvil
@@ -51,6 +52,13 @@ def variables(database_url, sepolia, facilitator_url):
         f"X402_FACILITATOR_TOKEN_{BASE_SEPOLIA}": TOKEN,
         "PUBLIC_URL": f"http://127.0.0.1:{made['PORT']}",
     }
+
+
+@pytest.fixture
+def remote(stack, sepolia):
+    """An organizer whose wallet is an address: a price is named first, then it is ordered."""
+    chains = (BASE_SEPOLIA, BASE)
+    return RemoteOrganizer(stack, "clients", address=account(sepolia, 5), chain_ids=chains)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Thieves, copies, facilitators that fail or lie, and chains that change: nobody pays twice."""
 
+import time
 from contextlib import ExitStack
 from datetime import timedelta
 
@@ -8,10 +9,13 @@ import pytest
 from tests.support.factories import PRICE, worker_once
 from tests.support.relayer import held
 from tests.support.x402 import calldata, encoded, required
+from ticketing import clock
 from ticketing.backoff import Backoff
 from ticketing.chain.errors import RpcSilent
 from ticketing.chain.node import Node
 from ticketing.errors import ChainUnavailable
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.x402 import X402Settlement
 from ticketing.services import checkout, node_slots
 from ticketing.services.x402 import claims, sales
 from ticketing.services.x402 import facilitator as client
@@ -185,7 +189,7 @@ def test_a_transfer_that_expired_is_given_up(
 def test_a_transfer_that_is_submitted_late_falls_under_the_late_rule(
     app, api, path, wallet, facilitator, impatient, node, order
 ):
-    payment = wallet.payment(required(order), validBefore=2**40)
+    payment = wallet.payment(required(order), validBefore=int(time.time()) + 3_000)
     header = {"PAYMENT-SIGNATURE": encoded(payment)}
     facilitator.mode = "lie"
     assert api.post(path, headers=header).status_code == 202
@@ -262,3 +266,44 @@ def test_after_a_reorganization_the_ticket_is_suspended_and_nobody_pays_again(
     worker_once(app)
     assert api.post(path, headers=payment).status_code == 200
     assert held(node, address(order)) == PRICE
+
+
+def test_a_transfer_of_an_order_that_has_ended_is_not_asked_for_again(
+    app, api, path, wallet, facilitator, impatient, node, order
+):
+    """It is good for an hour more. An empty wallet made such rows for ever."""
+    payment = wallet.payment(required(order), validBefore=int(time.time()) + 3_000)
+    facilitator.mode = "pending"
+    header = {"PAYMENT-SIGNATURE": encoded(payment)}
+    assert api.post(path, headers=header).status_code == 202
+    node.rpc("evm_increaseTime", 400)
+    node.rpc("anvil_mine", "0x1")
+    worker_once(app)
+    worker_once(app)
+    (row,) = X402Settlement.select()
+    assert row.state == "failed" and row.valid_before > time.time()
+    assert code(api.post(path, headers=header)) == (410, "order_ended")
+
+
+def test_pauses_grow_and_open_orders_come_first(app, api, path, acme, wallet, facilitator):
+    """Two hundred old transfers without an outcome do not delay an honest payment."""
+    facilitator.mode = "pending"
+    integration = acme.with_headers({"X-API-Key": acme.admin_key})
+    old, ended, honest = (integration.post(path) for _ in range(3))
+    for each in (old, ended, honest):
+        assert api.post(path, headers=wallet.header(required(each))).status_code == 202
+    moments = zip((old, ended, honest), (3, 2, 1), strict=True)
+    for each, minutes in moments:
+        past = clock.now() - timedelta(minutes=minutes)
+        of_order = X402Settlement.intent == each.json["intent"]["id"]
+        X402Settlement.update(next_at=past, created_at=past).where(of_order).execute()
+    PaymentIntent.update(status="reversed").where(
+        PaymentIntent.id == ended.json["intent"]["id"]
+    ).execute()
+    found = [row.intent_id for row in claims.due(31337)]
+    assert found == [each.json["intent"]["id"] for each in (old, honest, ended)]
+    row = claims.due(31337)[0]
+    assert claims.take(row)
+    claims.wait(row)
+    again = X402Settlement.get(X402Settlement.intent == row.intent_id)
+    assert timedelta(seconds=40) < again.next_at - clock.now() < timedelta(seconds=50)

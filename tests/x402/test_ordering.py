@@ -58,7 +58,8 @@ def test_a_caller_with_a_credential_has_keys_of_its_own(api, path, acme):
     assert first.json["intent"]["id"] != other.json["intent"]["id"]
 
 
-def test_unpaid_orders_hold_a_tenth_of_a_ticket_type(api, path, acme, ticket, wallet):
+def test_unpaid_orders_hold_a_tenth_of_a_ticket_type(path, acme, ticket, wallet):
+    api = acme.with_headers({"X-API-Key": acme.admin_key})
     orders = [api.post(path, {"quantity": 5}) for _ in range(2)]
     assert [each.status_code for each in orders] == [402, 402]
     refused = api.post(path)
@@ -69,6 +70,16 @@ def test_unpaid_orders_hold_a_tenth_of_a_ticket_type(api, path, acme, ticket, wa
     header = wallet.header(required(orders[0]))
     assert api.post(path, {"quantity": 5}, headers=header).status_code == 200
     assert api.post(path).status_code == 402
+
+
+def test_the_third_unpaid_order_of_a_client_replaces_its_oldest(api, path, acme, ticket, wallet):
+    first, *others = (api.post(path, {"quantity": 2}) for _ in range(12))
+    assert {each.status_code for each in (first, *others)} == {402}
+    assert acme.stock(ticket) == (4, 0)
+    late = api.post(path, {"quantity": 2}, headers=wallet.header(required(first)))
+    assert code(late) == (410, "order_ended")
+    header = wallet.header(required(others[-1]))
+    assert api.post(path, {"quantity": 2}, headers=header).status_code == 200
 
 
 def test_the_buyer_limits_the_amount(api, path):

@@ -100,7 +100,7 @@ def test_facilitators_that_hang_stop_nobody_else(stack, remote, path, facilitato
     """At most two requests of a process wait for them. All others go on."""
     facilitator.mode = "hang"
     wallet = Wallet()
-    orders = [remote.client.send("POST", path) for _ in range(COPIES)]
+    orders = [remote.send("POST", path) for _ in range(COPIES)]
 
     def pay(order):
         headers = {"PAYMENT-SIGNATURE": encoded(wallet.payment(required(order)))}
@@ -120,7 +120,7 @@ def test_forged_signatures_beside_a_node_that_hangs_stop_nobody_else(
     stack, remote, path, facilitator, bad_node
 ):
     def forged(_):
-        payment = Wallet().payment(required(remote.client.send("POST", path)))
+        payment = Wallet().payment(required(remote.send("POST", path)))
         payment["payload"]["signature"] = "0x" + "11" * 65
         return {"PAYMENT-SIGNATURE": encoded(payment)}
 

@@ -33,6 +33,7 @@ from ticketing.errors import (
     SalesEnded,
     SalesNotStarted,
     SoldOut,
+    TooManyAddresses,
     TooManyFree,
     TooManyGuesses,
     TooManyOrders,
@@ -137,6 +138,7 @@ _REFUSALS = (
     TooManyGuesses,
     TooMuchUnpaid,
     TooManyOrders,
+    TooManyAddresses,
     TooManyFree,
     CapacityChanged,
     ChainUnavailable,
@@ -187,14 +189,14 @@ def order_of_event_by_x402(body: dict[str, Any], tenant: str, event_id: str) -> 
 
 def _sell(tenant: str, asked: Asked) -> Answer:
     header = request.headers.get(PAYMENT)
+    digests = key_digests("x402-order-key")
     try:
-        if header is None:
-            digests = key_digests("x402-order-key")
-            with guesses.counted(asked.fields["voucher"]):
+        with guesses.counted(asked.fields["voucher"]):
+            if header is None:
                 sale = ordering.order(tenant_of_path(), asked, digests, config())
-        else:
-            payment = payment_header.parse(header)
-            sale = paying.pay(tenant_of_path(), asked, payment, config())
+            else:
+                payment = payment_header.parse(header)
+                sale = paying.pay(tenant_of_path(), asked, payment, digests, config())
     except SignatureRequired as error:
         response = problems.of_ticketing_error(error)
         response.headers[REQUIRED] = _encoded(error.requirements)

@@ -117,6 +117,7 @@ TicketingError
 │   ├── TooMuchUnpaid              too_much_unpaid
 │   ├── TooManyOrders              too_many_orders
 │   ├── TooManyFree                too_many_free
+│   ├── TooManyAddresses           too_many_addresses
 │   ├── TooManyGuesses             too_many_guesses
 │   ├── TooManyTransfers           too_many_transfers
 │   ├── TooManyLinks               too_many_links

@@ -306,6 +306,13 @@ class TooManyFree(TooMany):
     detail = "This address has ordered too many free seats of this event today."
 
 
+class TooManyAddresses(TooMany):
+    """The organizer's wallet has named too many addresses to x402 clients that did not pay."""
+
+    code = "too_many_addresses"
+    detail = "Too many x402 clients have asked for a price today, and not paid. Order by preflight."
+
+
 class TooManyGuesses(TooMany):
     """The client has sent too many wrong codes in the last minute."""
 

@@ -1,6 +1,6 @@
 """Money at addresses of a wallet that belong to no order."""
 
-from peewee import BigIntegerField, CompositeKey, ForeignKeyField, TextField
+from peewee import BigIntegerField, BooleanField, CompositeKey, ForeignKeyField, TextField
 
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.wallets import Wallet
@@ -10,15 +10,17 @@ GATHERING = 0
 
 
 class SkippedIndexes(BaseModel):
-    """The indexes from `first` to `next` - 1 of an address's wallet, skipped after a restore.
+    """The indexes from `first` to `next` - 1 of an address's wallet, skipped at `skipped_at`.
 
-    Orders that are in no backup may have had the first of them.
+    After a restore: orders that are in no backup may have had the first of them. Or `named`: x402
+    clients were told their addresses. Those who signed have orders.
     """
 
     wallet = ForeignKeyField(Wallet)
     wallet_id: str
     first = BigIntegerField()
     next = BigIntegerField()
+    named = BooleanField(default=False)
     skipped_at = UtcDateTimeField()
 
     class Meta:

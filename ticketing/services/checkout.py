@@ -45,6 +45,7 @@ from ticketing.services.orders import (
 from ticketing.services.orders.holds import Held
 from ticketing.services.orders.lines import Line, Wanted
 from ticketing.services.payments import booking, chain_view, settlement
+from ticketing.services.wallets.named_addresses import NamedAddress
 
 _insert = prepared_insert(PaymentIntent)
 
@@ -70,13 +71,15 @@ class Channel:
 
     No order is held longer than `longest_hold`. `check` gets what an order would hold, with its
     ticket types locked, and raises an error if that is too much. `marks` are columns of the intent.
-    `asks`: the buyer can answer the questions of the event before the order.
+    `asks`: the buyer can answer the questions of the event before the order. `named`: the address
+    of the order, if its buyer was told it before.
     """
 
     longest_hold: timedelta
     check: Callable[[Held], None]
     marks: Mapping[str, Any]
     asks: bool = True
+    named: NamedAddress | None = None
 
 
 @dataclass(frozen=True)
@@ -143,8 +146,13 @@ class Quote:
 
 
 def quote(tenant_reference: str, order: Order, config: Config) -> Quote:
-    """Return what an order would cost now. Nothing is held. The errors are those of `preflight`."""
+    """Return what an order would cost now. Nothing is held. The errors are those of `preflight`.
+
+    Answers are checked only if the order has a channel: else one can ask without them.
+    """
     wanted = _checked(tenant_reference, order)
+    if order.channel is not None:
+        _check_answers(wanted, order)
     known = order_terms.states_for(wanted)
     return Quote(wanted, order_terms.home(wanted, order.chain_id, known, config))
 
@@ -174,12 +182,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     TooManyFree. What the channel raises.
     """
     wanted = _checked(tenant_reference, order)
-    asked = None
-    event = wanted[0].ticket_type.event
-    is_asked = order.channel is None or order.channel.asks
-    if is_asked and (event.order_questions or order.answers):
-        type_ids = [line.ticket_type.id for line in wanted]
-        asked = answers.check(event, type_ids, order.answers)
+    asked = _check_answers(wanted, order)
     # Before the transaction, because in it other orders wait for this one.
     known = order_terms.states_for(wanted)
     with write_transaction():
@@ -287,6 +290,14 @@ def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
     return wanted
 
 
+def _check_answers(wanted: Sequence[Line], order: Order) -> answers.OrderAnswers | None:
+    event = wanted[0].ticket_type.event
+    is_asked = order.channel is None or order.channel.asks
+    if is_asked and (event.order_questions or order.answers):
+        return answers.check(event, [line.ticket_type.id for line in wanted], order.answers)
+    return None
+
+
 def _check(wanted: Sequence[Line], order: Order) -> None:
     order_rules.check(
         wanted,
@@ -385,7 +396,8 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
     payment: Mapping[str, Any] = {}
     now = clock.now()
     if amount:
-        terms = order_terms.fix(wanted, order.chain_id, known, config)
+        named = None if order.channel is None else order.channel.named
+        terms = order_terms.fix(wanted, order.chain_id, known, config, named)
         now, payment = chains.now_on(terms.chain_id, known), terms.columns
     deadline = now + _hold_of(held, order, config)
     if held.is_pooled:

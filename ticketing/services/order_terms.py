@@ -20,6 +20,7 @@ from ticketing.services import chains
 from ticketing.services.orders import lines, order_rules
 from ticketing.services.orders.lines import Line
 from ticketing.services.wallets import issuing
+from ticketing.services.wallets.named_addresses import NamedAddress
 
 
 @dataclass(frozen=True)
@@ -68,21 +69,27 @@ def _choose(
 
 
 def fix(
-    wanted: Sequence[Line], chosen: int | None, known: Mapping[int, ChainState], config: Config
+    wanted: Sequence[Line],
+    chosen: int | None,
+    known: Mapping[int, ChainState],
+    config: Config,
+    named: NamedAddress | None = None,
 ) -> Terms:
     """Issue an address for an order, and return where and with which token it is paid.
 
-    Call it in the transaction that stores the order. NotPayable, NetworkUnavailable.
+    `named`: the address, if its buyer was told it before. Call it in the transaction that stores
+    the order. NotPayable, NetworkUnavailable.
     """
     chain_id, usable = _choose(wanted, chosen, known, config)
-    chain = chains.payable(config.chains, known).get(chain_id)
-    if chain is None or chain.decimals is None:
-        raise NotPayable("The chain of this ticket type is not enabled.")
-    if not _is_exact(wanted, chain):
-        raise NotPayable("The price cannot be paid exactly in this token.")
-    issued = issuing.issue_address(wanted[0].ticket_type.tenant_id, chain)
+    chain = _payable(chain_id, wanted, known, config)
+    tenant_id = wanted[0].ticket_type.tenant_id
     # Blocks that were read before this moment cannot contain a payment to the new address.
-    read_to = known[chain_id].block_number if chain_id in known else None
+    if named is None:
+        issued = issuing.issue_address(tenant_id, chain)
+        read_to = known[chain_id].block_number if chain_id in known else None
+    else:
+        issued = issuing.issue_named(tenant_id, named.wallet_id, named.index, chain)
+        read_to = named.blocks.get(chain_id)
     columns = {
         "chain_id": chain_id,
         "checked_block": read_to,
@@ -96,6 +103,33 @@ def fix(
         "networks": [_network(each) for each in usable] if len(usable) > 1 else None,
     }
     return Terms(chain_id, columns)
+
+
+def everywhere(
+    wanted: Sequence[Line], known: Mapping[int, ChainState], config: Config
+) -> Sequence[Chain]:
+    """Return the chains on which an order that costs something can be paid, its home first.
+
+    NotPayable.
+    """
+    chain_id, usable = _choose(wanted, None, known, config)
+    if usable:
+        return usable
+    chain = _payable(chain_id, wanted, known, config)
+    if not issuing.usable(wanted[0].ticket_type.tenant_id, [chain]):
+        raise NotPayable("The organizer does not take payments on this network.")
+    return [chain]
+
+
+def _payable(
+    chain_id: int, wanted: Sequence[Line], known: Mapping[int, ChainState], config: Config
+) -> Chain:
+    chain = chains.payable(config.chains, known).get(chain_id)
+    if chain is None or chain.decimals is None:
+        raise NotPayable("The chain of this ticket type is not enabled.")
+    if not _is_exact(wanted, chain):
+        raise NotPayable("The price cannot be paid exactly in this token.")
+    return chain
 
 
 def _is_exact(wanted: Sequence[Line], chain: Chain) -> bool:

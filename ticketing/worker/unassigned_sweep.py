@@ -16,6 +16,9 @@ from ticketing.services.money.unassigned import Place
 EVERY = timedelta(hours=1)
 """How often a pass over all of them begins."""
 
+EVERY_NAMED = timedelta(days=1)
+"""How often such a pass has the receivers that x402 clients were told."""
+
 AFTER_A_SIGNATURE = timedelta(seconds=10)
 """How often those with money are read while somebody waits for what was signed."""
 
@@ -30,6 +33,7 @@ class UnassignedSweep:
         self._chain = chain
         self._node = node
         self._began_at: datetime | None = None
+        self._named_at: datetime | None = None
         self._looked_at: datetime | None = None
         self._pages: Iterator[Sequence[Place]] = iter(())
         self._page: Sequence[Place] | None = None
@@ -75,7 +79,11 @@ class UnassignedSweep:
 
     def _begin_if_due(self) -> None:
         if self._page is None and not clock.is_within(EVERY, self._began_at):
-            self._began_at, self._pages = clock.now(), unassigned.places(self._chain.chain_id)
+            self._began_at = clock.now()
+            with_named = not clock.is_within(EVERY_NAMED, self._named_at)
+            if with_named:
+                self._named_at = self._began_at
+            self._pages = unassigned.places(self._chain.chain_id, with_named=with_named)
             self._page = next(self._pages, None)
 
     def _run(self, state: ChainState, pages: int) -> None:

@@ -1,8 +1,9 @@
 """Money that belongs to no order, at addresses that only its organizer can empty.
 
-There are two kinds. After a backup was restored, orders that came after it are not known: buyers
-may have paid receivers whose indexes `db restored` skipped. And somebody may have paid a gathering
-receiver, which no order has. The worker reads the balances of both from time to time.
+There are three kinds. After a backup was restored, orders that came after it are not known: buyers
+may have paid receivers whose indexes `db restored` skipped. An x402 client may have paid an address
+that it was told, and not sent the payment here. And somebody may have paid a gathering receiver,
+which no order has. The worker reads the balances of all from time to time.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from peewee import EXCLUDED
 from ticketing import clock
 from ticketing.chain import units
 from ticketing.db.connection import write_transaction
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.unassigned_money import GATHERING, SkippedIndexes, UnassignedMoney
 from ticketing.models.wallets import Wallet
 from ticketing.services.money import collectable
@@ -25,7 +27,7 @@ from ticketing.services.money.collectable import PAGE, Asked, Order, Sum
 from ticketing.services.wallets import issuing
 
 WATCHED_FOR = timedelta(days=30)
-"""For how long after a restore all skipped receivers are read. Later, those with money only."""
+"""For how long all receivers with a skipped index are read. Later, those with money only."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,12 @@ class Unassigned:
     at_gathering: int = 0
 
 
-def places(chain_id: int) -> Iterator[Sequence[Place]]:
-    """Yield the receivers whose balances are read on a chain, in pages. It may take hours."""
-    found = _places(chain_id)
+def places(chain_id: int, *, with_named: bool) -> Iterator[Sequence[Place]]:
+    """Yield the receivers whose balances are read on a chain, in pages. It may take hours.
+
+    `with_named`: also all those that x402 clients were told.
+    """
+    found = _places(chain_id, with_named=with_named)
     while page := list(islice(found, PAGE)):
         yield page
 
@@ -59,11 +64,13 @@ def with_money(chain_id: int) -> Sequence[Place]:
     return [_place(wallets[row.wallet_id], row.address_index) for row in rows]
 
 
-def _places(chain_id: int) -> Iterator[Place]:
+def _places(chain_id: int, *, with_named: bool) -> Iterator[Place]:
     wallets = list(Wallet.select().where(Wallet.owner.is_null(False)))
     for wallet in wallets:
         yield _place(wallet, GATHERING)
     is_new = SkippedIndexes.skipped_at > clock.now() - WATCHED_FOR
+    if not with_named:
+        is_new &= ~SkippedIndexes.named
     for wallet in wallets:
         of_wallet = SkippedIndexes.select().where(SkippedIndexes.wallet == wallet.id, is_new)
         ranges = [range(each.first, each.next) for each in of_wallet]
@@ -92,9 +99,16 @@ def _indexes_with_money(wallet_id: str, chain_id: int) -> list[int]:
 def note(
     chain_id: int, token_address: str, decimals: int, page: Sequence[Place], held: Sequence[int]
 ) -> None:
-    """Store what some receivers hold of a token, in atomic units each."""
+    """Store what some receivers hold of a token, in atomic units each.
+
+    One that has an order now is left out: what it holds is that order's.
+    """
     now = clock.now()
-    amounts = [units.from_atomic(each, decimals)[0] for each in held]
+    ordered = _ordered(page)
+    amounts = [
+        0 if (place.wallet.id, place.index) in ordered else units.from_atomic(each, decimals)[0]
+        for place, each in zip(page, held, strict=True)
+    ]
     found = [(place, amount) for place, amount in zip(page, amounts, strict=True) if amount]
     rows = [
         {
@@ -133,6 +147,18 @@ def note(
                     UnassignedMoney.seen_at: EXCLUDED.seen_at,
                 },
             ).execute()
+
+
+def _ordered(page: Sequence[Place]) -> set[tuple[str, int]]:
+    """Return the wallet and index of those receivers that have an order."""
+    found: set[tuple[str, int]] = set()
+    for wallet_id in {place.wallet.id for place in page}:
+        indexes = [place.index for place in page if place.wallet.id == wallet_id]
+        rows = PaymentIntent.select(PaymentIntent.address_index).where(
+            PaymentIntent.wallet == wallet_id, PaymentIntent.address_index.in_(indexes)
+        )
+        found.update((wallet_id, int(row.address_index or 0)) for row in rows)
+    return found
 
 
 def of_tenant(tenant_id: str) -> dict[tuple[int, str], Unassigned]:

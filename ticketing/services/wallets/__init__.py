@@ -1,6 +1,7 @@
 """Where a tenant's payments go, and an address of its own for each order.
 
 issuing.py: each order gets the next index of the tenant's wallet, so no address serves two orders
+named_addresses.py: addresses that x402 clients are told before there is an order
 owners.py: wallets of an ordinary address: each order's address is a receiver, which can pay that
     address and nobody else. A contract counts only on chains on which it exists
 xpubs.py: wallets of an extended public key: a new account must have no other use

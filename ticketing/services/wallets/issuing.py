@@ -101,11 +101,27 @@ def issue_address(tenant_id: str, chain: Chain) -> IssuedAddress:
     wallet: Wallet | None = _take_address.first(tenant_id=tenant_id)
     if wallet is None:
         raise NotPayable("The organizer has not set a wallet yet.")
+    return _issued(wallet, wallet.next_index - 1, chain)
+
+
+def issue_named(tenant_id: str, wallet_id: str, index: int, chain: Chain) -> IssuedAddress:
+    """Issue an address that the buyer was told before the order. See named_addresses.py.
+
+    NotPayable, also if the tenant has another wallet meanwhile.
+    """
+    of_tenant = Tenant.select(Tenant.wallet).where(Tenant.id == tenant_id)
+    found = Wallet.select().where(Wallet.id == of_tenant, Wallet.id == wallet_id)
+    wallet: Wallet | None = found.first()
+    if wallet is None:
+        raise NotPayable("The organizer has another wallet since. Nothing was paid: start again.")
+    return _issued(wallet, index, chain)
+
+
+def _issued(wallet: Wallet, index: int, chain: Chain) -> IssuedAddress:
     if not wallet.takes(chain.chain_id):
         raise NotPayable("The organizer does not take payments on this network.")
     if not _has_addresses(wallet, chain):
         raise NotPayable("This network cannot be used for payments to an ordinary address.")
-    index = wallet.next_index - 1
     return IssuedAddress(wallet.id, index, address_of(wallet, index))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ticketing.credentials import Keyring, keyed_digest, same_as_any
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
+from ticketing.services.checkout import Channel, Order
 from ticketing.services.orders import holds, vouchers
 from ticketing.services.orders.lines import Line, Wanted
 
@@ -41,6 +42,18 @@ class Asked:
             voucher = vouchers.find_for_ticket(tenant.id, first.ticket_id, code)
         ticket_type = holds.on_sale_by_id(tenant.id, first.ticket_id, voucher)
         return [Line(first, ticket_type, voucher)]
+
+    def order(self, lines: Sequence[Line], chain_id: int | None, channel: Channel) -> Order:
+        """Return it as an order of the event of `lines`, paid on this chain."""
+        event_id = lines[0].ticket_type.event_id
+        return Order(
+            event_id=event_id,
+            wanted=self.wanted,
+            chain_id=chain_id,
+            client=self.client,
+            channel=channel,
+            **self.fields,
+        )
 
     def is_path_of(self, intent: PaymentIntent) -> bool:
         """Return whether the path can be that of an order."""

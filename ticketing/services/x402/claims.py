@@ -16,12 +16,15 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from peewee import Case
+
 from ticketing import clock
 from ticketing.backoff import Backoff
 from ticketing.chain.eip3009 import Authorization
 from ticketing.chain.registry import Chain
 from ticketing.constants import IntentStatus
 from ticketing.db.connection import one_at_a_time, write_transaction
+from ticketing.models.base import literal
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.x402 import SETTLING, SettlementState, X402Settlement
 from ticketing.services.payments import chain_settlement, home_choice, settlement
@@ -32,6 +35,12 @@ CLAIM = timedelta(seconds=40)
 
 BACKOFF = Backoff(tuple(timedelta(seconds=each) for each in (5, 15, 45, 15)))
 """How long the worker waits after no call without an outcome, after one, and so on."""
+
+OLD = timedelta(minutes=2)
+"""A transfer without an outcome that is older waits for a quarter of its age each time.
+
+Example: after 2 minutes it is looked at every 30 seconds, after 20 minutes every 5 minutes.
+"""
 
 CALLS = 3
 """How often the facilitator is asked to settle for one order."""
@@ -138,11 +147,15 @@ def claim(
 
 
 def due(chain_id: int) -> Sequence[X402Settlement]:
-    """Return some transfers of a chain with which the worker must go on."""
-    query = X402Settlement.select().where(
-        X402Settlement.chain_id == chain_id, SETTLING, X402Settlement.next_at <= clock.now()
-    )
-    return list(query.order_by(X402Settlement.next_at).limit(_AT_ONCE))
+    """Return transfers of a chain with which the worker must go on, those of open orders first.
+
+    Many for orders that have ended must not delay who waits for a ticket.
+    """
+    ended = Case(None, [(PaymentIntent.status == literal(IntentStatus.AWAITING_PAYMENT), 0)], 1)
+    query = X402Settlement.select().join(PaymentIntent)
+    is_due = X402Settlement.next_at <= clock.now()
+    query = query.where(X402Settlement.chain_id == chain_id, SETTLING, is_due)
+    return list(query.order_by(ended, X402Settlement.next_at).limit(_AT_ONCE))
 
 
 def take(row: X402Settlement, **columns: int) -> bool:
@@ -181,8 +194,10 @@ def note_transaction(row: X402Settlement, tx_hash: str | None) -> None:
 
 
 def wait(row: X402Settlement) -> None:
-    """Leave a transfer to the worker, after a pause."""
-    _end_claim(row, next_at=clock.now() + BACKOFF.pause(row.calls + 1))
+    """Leave a transfer to the worker, after a pause. Pauses grow with its age."""
+    now, pause = clock.now(), BACKOFF.pause(row.calls + 1)
+    age = now - row.created_at
+    _end_claim(row, next_at=now + (max(pause, age / 4) if age > OLD else pause))
 
 
 def end(row: X402Settlement, state: SettlementState) -> None:

@@ -3,8 +3,9 @@
 from ticketing.config import Config
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.services.x402 import requirements
-from ticketing.services.x402.requirements import EVENT_PATH, PATH, SPEND_LIMIT
+from ticketing.services.x402 import goods, requirements
+from ticketing.services.x402.goods import EVENT_PATH, PATH
+from ticketing.services.x402.requirements import SPEND_LIMIT
 
 GASLESS_PATH = "/v1/checkout/tenants/{tenant}/intents/{intent_id}/gasless"
 
@@ -17,7 +18,7 @@ def links(origin: str, tenant: Tenant, intent: PaymentIntent, config: Config) ->
     found = (config.chains.get(each.chain_id) for each in intent.payment_options)
     if not any(chain is not None and chain.facilitator is not None for chain in found):
         return {}
-    return {"x402_url": origin + requirements.path_of(tenant, intent)}
+    return {"x402_url": origin + goods.path_of(tenant, intent.event_id, intent.items)}
 
 
 def sections(origin: str, config: Config) -> list[str]:

@@ -30,7 +30,7 @@ from ticketing.errors import (
 )
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.orders import intents
-from ticketing.services.x402 import claims, requirements, sales, share, submitting
+from ticketing.services.x402 import claims, requirements, sales, share, submitting, transfer_checks
 from ticketing.services.x402.errors import (
     GaslessNotEnabled,
     PaymentSent,
@@ -117,7 +117,7 @@ def pay(
     if _awaits(intent):
         market = _market_for(intent, config)
         _check(intent, signed, market, config.keyring)
-        if not submitting.is_signed(intent, signed, signature, market):
+        if not transfer_checks.is_signed(intent.id, signed, signature, market):
             raise Invalid({"signature": [_NOT_SIGNED]})
         intent, is_read = sales.look(intent, config)
         if _awaits(intent):

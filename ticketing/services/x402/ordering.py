@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ticketing.config import Config
 from ticketing.constants import CURRENCY
@@ -15,10 +14,9 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, checkout, order_terms
-from ticketing.services.checkout import Order
 from ticketing.services.orders import holds, order_rules
 from ticketing.services.orders.lines import Line
-from ticketing.services.x402 import requirements, sales, share
+from ticketing.services.x402 import goods, pricing, requirements, sales, share
 from ticketing.services.x402.asked import Asked
 from ticketing.services.x402.errors import X402NotEnabled
 from ticketing.services.x402.requirements import Market
@@ -104,31 +102,53 @@ def shelf(tenant: Tenant, event_reference: str, config: Config) -> Shelf:
     if not products:
         raise X402NotEnabled
     event: Event = found[0].event
-    url = (config.public_url or "") + requirements.event_path(tenant, event.id)
+    url = (config.public_url or "") + goods.event_path(tenant, event.id)
     return Shelf(event, products, url)
 
 
 def order(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -> Sale:
-    """Make an order, and raise SignatureRequired for its payment. A free one is sold at once.
+    """Raise SignatureRequired for a payment. What is free is sold at once.
+
+    If the organizer's wallet is an address, nothing is held or stored (pricing.py). Of an extended
+    public key, an order is made. A client has at most two of them unpaid; a third one replaces the
+    oldest.
 
     `digests`: of the Idempotency-Key, one for each SECRET_KEY, the current one first. A repeat
     returns or raises the present state.
 
-    NotFound, VoucherInvalid, X402NotEnabled, KeyReused, OrderEnded, IntentReversed, and the errors
-    of a preflight.
+    NotFound, VoucherInvalid, X402NotEnabled, KeyReused, OrderEnded, IntentReversed,
+    TooManyAddresses, and the errors of a preflight.
     """
-    known = sales.order_of_key(tenant, digests)
-    if known is None:
-        known = _new(tenant, asked, digests, config)
-    if not (asked.is_path_of(known) and asked.is_body_of(known, config.keyring)):
-        raise KeyReused
-    return _present(known, config)
-
-
-def _new(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -> PaymentIntent:
-    """Make an order, unless another request with the same key was faster."""
+    known = of_key(tenant, asked, digests, config)
+    if known is not None:
+        return known
     lines = asked.lines(tenant)
     home = _home(lines, config)
+    wallet = None if home is None else pricing.wallet_of(tenant)
+    named = None if wallet is None else pricing.asking(tenant, wallet, asked, config)
+    if named is not None:
+        raise named
+    return _present(_new(tenant, asked, lines, home, digests, config), asked, config)
+
+
+def of_key(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -> Sale | None:
+    """Return the present state of the order with this Idempotency-Key. None: there is none.
+
+    SignatureRequired, KeyReused, OrderEnded, IntentReversed, X402NotEnabled.
+    """
+    known = sales.order_of_key(tenant, digests)
+    return None if known is None else _present(known, asked, config)
+
+
+def _new(
+    tenant: Tenant,
+    asked: Asked,
+    lines: Sequence[Line],
+    home: int | None,
+    digests: Sequence[str],
+    config: Config,
+) -> PaymentIntent:
+    """Make an order, unless another request with the same key was faster."""
     digest = digests[0] if digests else None
     with write_transaction():
         if digest is not None:
@@ -136,20 +156,15 @@ def _new(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -
         known = sales.order_of_key(tenant, digests)
         if known is not None:
             return known
-        further: dict[str, Any] = {**asked.fields}
-        made = Order(
-            event_id=lines[0].ticket_type.event_id,
-            wanted=asked.wanted,
-            chain_id=home,
-            client=asked.client,
-            channel=share.channel(digest, asked.digest(config.keyring.current)),
-            **further,
-        )
-        intent = checkout.preflight(tenant.id, made, config)
+        share.make_room(asked.client, lines, config)
+        channel = share.channel(digest, asked.digest(config.keyring.current))
+        intent = checkout.preflight(tenant.id, asked.order(lines, home, channel), config)
     return sales.order(intent.id)
 
 
-def _present(intent: PaymentIntent, config: Config) -> Sale:
+def _present(intent: PaymentIntent, asked: Asked, config: Config) -> Sale:
+    if not (asked.is_path_of(intent) and asked.is_body_of(intent, config.keyring)):
+        raise KeyReused
     intent, _ = sales.look(intent, config)
     sale = sales.present(intent, config)
     if sale is not None:
@@ -177,7 +192,7 @@ def _home(lines: Sequence[Line], config: Config) -> int | None:
 
 
 def _product(tenant: Tenant, found: TicketType, config: Config) -> Product:
-    url = (config.public_url or "") + requirements.path(tenant, found.id)
+    url = (config.public_url or "") + goods.path(tenant, found.id)
     return Product(found, _markets_of(found.chain_ids, config), url)
 
 

@@ -2,32 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
+from ticketing.credentials import Keyring
 from ticketing.errors import KeyReused
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.services.x402 import claims, order_claim, requirements, sales, submitting
+from ticketing.services.x402 import (
+    claims,
+    order_claim,
+    ordering,
+    price_claims,
+    pricing,
+    requirements,
+    sales,
+    share,
+    submitting,
+    transfer_checks,
+)
 from ticketing.services.x402.asked import Asked
 from ticketing.services.x402.errors import InvalidPayment, OrderEnded
 from ticketing.services.x402.payment_header import Payment
 from ticketing.services.x402.requirements import Way
 from ticketing.services.x402.sales import Sale
 
-_NO_INTENT = "pi_"
 _CHANGED = "The order changed while this payment was checked. Nothing was paid."
-_OTHER_TERMS = "The accepted requirements are not those of this order."
 
 
-def pay(tenant: Tenant, asked: Asked, payment: Payment, config: Config) -> Sale:
+def pay(
+    tenant: Tenant, asked: Asked, payment: Payment, digests: Sequence[str], config: Config
+) -> Sale:
     """Settle a payment once, and return the order as the chain then is.
+
+    If it is for a price that was named, the order is made now (pricing.py). `digests`: of the
+    Idempotency-Key, one for each SECRET_KEY, the current one first.
 
     InvalidPayment for no order of this path, or without its claim. KeyReused for one with another
     body. SignatureRequired with what to sign instead. OrderEnded, IntentReversed, X402CallsUsed,
     X402NotEnabled, NetworkUnavailable, ChainUnavailable.
     """
-    intent = _order_of(tenant, asked, payment, config)
+    intent = sales.order_at(tenant, payment.authorization.recipient)
+    if intent is None:
+        known = ordering.of_key(tenant, asked, digests, config)
+        if known is not None:
+            return known  # of another payment: this one is not needed
+        intent = pricing.order_for(tenant, asked, payment, digests, config)
+    _check_order(intent, asked, payment, config)
     if intent.status == IntentStatus.AWAITING_PAYMENT and not claims.is_settling(intent.id):
         _check_terms(intent, payment, config)
     intent, is_read = sales.look(intent, config)
@@ -41,6 +64,7 @@ def pay(tenant: Tenant, asked: Asked, payment: Payment, config: Config) -> Sale:
         )
         intent = sales.order(intent.id)
         if refusal is not None:
+            share.end_soon(intent, way.market.now)
             reason = f"The facilitator refused the payment: {refusal}."
             raise requirements.asking(intent, config, reason)
         sale = sales.present(intent, config, payer)
@@ -49,20 +73,24 @@ def pay(tenant: Tenant, asked: Asked, payment: Payment, config: Config) -> Sale:
     return sale
 
 
-def _order_of(tenant: Tenant, asked: Asked, payment: Payment, config: Config) -> PaymentIntent:
-    """Return the order that a payment is for. InvalidPayment, whatever does not match.
+def _check_order(intent: PaymentIntent, asked: Asked, payment: Payment, config: Config) -> None:
+    """Check that a payment is for the order with its address. InvalidPayment, whatever is wrong.
 
     KeyReused if only the body is another one. That is said to the buyer only: they have the claim.
     An order of the version before has no digest of its body, and its payment may have any.
     """
-    intent = sales.order_at(tenant, payment.authorization.recipient)
-    intent_id = _NO_INTENT if intent is None else intent.id
-    is_claimed = order_claim.is_claim(config.keyring, intent_id, payment.claim)
-    if intent is None or not asked.is_path_of(intent) or not is_claimed:
+    if not asked.is_path_of(intent) or not _is_claimed(intent, payment.claim, config.keyring):
         raise InvalidPayment
     if intent.body_digest is not None and not asked.is_body_of(intent, config.keyring):
         raise KeyReused("This payment is for an order that was made with another body.")
-    return intent
+
+
+def _is_claimed(intent: PaymentIntent, offered: str, keyring: Keyring) -> bool:
+    """Return whether a claim is that of an order, or of the price that was named before it."""
+    named = price_claims.read(offered, intent.tenant_id, keyring)
+    if named is not None:
+        return named.is_of(intent)
+    return order_claim.is_claim(keyring, intent.id, offered)
 
 
 def _check_terms(intent: PaymentIntent, payment: Payment, config: Config) -> None:
@@ -71,12 +99,10 @@ def _check_terms(intent: PaymentIntent, payment: Payment, config: Config) -> Non
     The amount of a payment that was tried before is not compared: it may be paid already.
     """
     way = _way_of(intent, payment, config)
-    accepted = (payment.asset, payment.pay_to, payment.name, payment.version)
-    chain, domain = way.market.chain, way.market.domain
-    required = (chain.token_address, intent.terms.address, domain.name, domain.version)
+    is_accepted = requirements.is_accepted(payment, way, intent.terms.address)
     is_due = payment.amount == way.amount
-    if accepted != required or not (is_due or _was_tried(chain, payment)):
-        raise requirements.asking(intent, config, _OTHER_TERMS)
+    if not is_accepted or not (is_due or _was_tried(way.market.chain, payment)):
+        raise requirements.asking(intent, config, requirements.OTHER_TERMS)
 
 
 def _way_of(intent: PaymentIntent, payment: Payment, config: Config) -> Way:
@@ -84,7 +110,7 @@ def _way_of(intent: PaymentIntent, payment: Payment, config: Config) -> Way:
     for way in requirements.ways_for(intent, config):
         if way.market.network == payment.network:
             return way
-    raise requirements.asking(intent, config, _OTHER_TERMS)
+    raise requirements.asking(intent, config, requirements.OTHER_TERMS)
 
 
 def _was_tried(chain: Chain, payment: Payment) -> bool:
@@ -94,18 +120,10 @@ def _was_tried(chain: Chain, payment: Payment) -> bool:
 
 def _check_authorization(intent: PaymentIntent, payment: Payment, way: Way, config: Config) -> None:
     """Check the signed transfer. SignatureRequired. OrderEnded if the hold is over."""
-    market = way.market
-    signed, now = payment.authorization, market.now.timestamp()
-    if intent.expires_at <= market.now:
+    if intent.expires_at <= way.market.now:
         raise OrderEnded(intent=intent)
-    reason = None
-    if signed.value != way.amount:
-        reason = "The signed value is not the price."
-    elif signed.valid_before <= now:
-        reason = "The signed transfer has expired."
-    elif signed.valid_after > now:
-        reason = "The signed transfer is not valid yet."
-    elif not submitting.is_signed(intent, signed, payment.signature, market):
-        reason = "The signature is not the payer's."
+    reason = transfer_checks.fault_of(
+        intent.id, payment.authorization, payment.signature, way, intent.expires_at
+    )
     if reason is not None:
         raise requirements.asking(intent, config, reason)

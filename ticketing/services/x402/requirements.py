@@ -13,23 +13,23 @@ from ticketing.chain import units
 from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
+from ticketing.constants import CURRENCY
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import Item, PaymentIntent
-from ticketing.models.tenants import Tenant
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
-from ticketing.services.orders import intents, items
-from ticketing.services.x402 import order_claim, share
+from ticketing.services.orders import intents
+from ticketing.services.x402 import goods, order_claim, share
 from ticketing.services.x402.errors import OrderEnded, SignatureRequired, X402NotEnabled
-from ticketing.services.x402.payment_header import SCHEME, VERSION
+from ticketing.services.x402.goods import Goods
+from ticketing.services.x402.payment_header import SCHEME, VERSION, Payment
 
-PATH = "/v1/x402/tenants/{tenant}/tickets/{ticket_id}/orders"
-EVENT_PATH = "/v1/x402/tenants/{tenant}/events/{event_id}/orders"
+_EVM = "eip155:"
+
 LEAST_SECONDS = 10
 """The least time for a client to sign and for the facilitator to submit."""
 
-_LONGEST_DESCRIPTION = 300
-"""Characters. Clients send the description back in a header, which has its own limit."""
-
+_NO_SIGNATURE = "PAYMENT-SIGNATURE header is required."
+OTHER_TERMS = "The accepted requirements are not those of this order."
 SPEND_LIMIT = "raise your client's spend limit (default $1)"
 
 
@@ -60,30 +60,16 @@ class Way:
     amount: int
 
 
+def chain_id_of(network: str) -> int | None:
+    """Return the chain of a CAIP-2 name. None for another kind of network."""
+    digits = network.removeprefix(_EVM)
+    is_one = network.startswith(_EVM) and digits.isascii() and digits.isdigit()
+    return int(digits) if is_one and len(digits) < 16 else None
+
+
 def network(chain_id: int) -> str:
     """Return the CAIP-2 name of a chain."""
-    return f"eip155:{chain_id}"
-
-
-def path(tenant: Tenant, ticket_id: str) -> str:
-    """Return the path on which x402 clients order a ticket type."""
-    return PATH.format(tenant=tenant.slug, ticket_id=ticket_id)
-
-
-def event_path(tenant: Tenant, event_id: str) -> str:
-    """Return the path on which x402 clients order any ticket types of an event."""
-    return EVENT_PATH.format(tenant=tenant.slug, event_id=event_id)
-
-
-def path_of(tenant: Tenant, intent: PaymentIntent) -> str:
-    """Return the path on which such an order is made.
-
-    That of a ticket type takes neither several items nor a price that the buyer chooses.
-    """
-    item = intent.only_item
-    if item is None or item.unit_amount > item.list_amount:
-        return event_path(tenant, intent.event_id)
-    return path(tenant, item.ticket_type_id)
+    return f"{_EVM}{chain_id}"
 
 
 def is_enabled(config: Config) -> bool:
@@ -145,72 +131,30 @@ def ways_for(intent: PaymentIntent, config: Config) -> Sequence[Way]:
     return [Way(market, due[market.chain.chain_id]) for market in markets]
 
 
-def _is_in_time(intent: PaymentIntent, market: Market) -> bool:
-    """Return whether enough of the hold is left to pay."""
-    return bool((intent.expires_at - market.now).total_seconds() >= LEAST_SECONDS)
-
-
 def amount_of(intent: PaymentIntent) -> int:
     """Return what is due for an order on its home, in atomic units."""
     return units.to_atomic(intent.amount_due, intent.terms.decimals)
 
 
-def public(intent: PaymentIntent, market: Market, atomic_amount: int) -> dict[str, Any]:
-    """Return the requirements of an order without its claim. OrderEnded if its time is over."""
-    seconds = math.floor((intent.expires_at - market.now).total_seconds())
+def public(way: Way, pay_to: str, ends_at: datetime) -> dict[str, Any]:
+    """Return what to sign for one network, without the claim. `ends_at`: of the hold or price."""
+    seconds = math.floor((ends_at - way.market.now).total_seconds())
     return {
         "scheme": SCHEME,
-        "network": market.network,
-        "amount": str(atomic_amount),
-        "asset": market.chain.token_address,
-        "payTo": intent.terms.address,
+        "network": way.market.network,
+        "amount": str(way.amount),
+        "asset": way.market.chain.token_address,
+        "payTo": pay_to,
         "maxTimeoutSeconds": max(1, min(int(share.HOLD.total_seconds()), seconds)),
-        "extra": {"name": market.domain.name, "version": market.domain.version},
+        "extra": {"name": way.market.domain.name, "version": way.market.domain.version},
     }
 
 
-def resource_of(intent: PaymentIntent, public_url: str) -> dict[str, str]:
-    """Return what is sold, and its URL. The event and the ticket type come with the intent."""
-    return {
-        "url": public_url + path_of(intent.tenant, intent),
-        "description": _description_of(intent),
-        "mimeType": "application/json",
-    }
-
-
-def _description_of(intent: PaymentIntent) -> str:
-    """Return what is sold for people who confirm a payment.
-
-    Examples: "Launch Night, Seat, 2 x 5.00 USDC". "Launch Night, Seat, 1 x 5.00 USDC (2.00 USDC of
-    one come back to who came)". "Launch Night, 12.00 USDC in all: 2 x Seat at
-    5.00 USDC, 1 x Child at 2.00 USDC".
-    """
-    title, item = intent.event.title, intent.only_item
-    if item is not None:
-        price = formats.amount(item.unit_amount, intent.currency)
-        terms = _terms_of(item, intent.currency)
-        return f"{title}, {intent.ticket_type.name}, {item.quantity} x {price}{terms}"
-    items.add_names([intent])
-    listed = ", ".join(
-        f"{each.quantity} x {intent.item_names[each.ticket_type_id]}"
-        f" at {formats.amount(each.unit_amount, intent.currency)}{_terms_of(each, intent.currency)}"
-        for each in intent.items
-    )
-    # The sum comes first, because many long names are cut.
-    text = f"{title}, {formats.amount(intent.amount, intent.currency)} in all: {listed}"
-    is_long = len(text) > _LONGEST_DESCRIPTION
-    return text[: _LONGEST_DESCRIPTION - 1] + "…" if is_long else text
-
-
-def _terms_of(item: Item, currency: str) -> str:
-    """Return on which terms a part of a price comes back, in brackets. Empty: on none."""
-    terms = []
-    if item.deposit_amount:
-        amount = formats.amount(item.deposit_amount, currency)
-        terms.append(f"{amount} of one come back to who came")
-    if item.return_fee_percent is not None:
-        terms.append(f"can be given back, less {item.return_fee_percent} %, if it is sold on")
-    return f" ({'; '.join(terms)})" if terms else ""
+def is_accepted(payment: Payment, way: Way, pay_to: str) -> bool:
+    """Return whether a client accepted what is asked for on a network, except for its amount."""
+    accepted = (payment.asset, payment.pay_to, payment.name, payment.version)
+    chain, domain = way.market.chain, way.market.domain
+    return accepted == (chain.token_address, pay_to, domain.name, domain.version)
 
 
 def asking(intent: PaymentIntent, config: Config, reason: str | None = None) -> SignatureRequired:
@@ -222,19 +166,36 @@ def asking(intent: PaymentIntent, config: Config, reason: str | None = None) -> 
     ways = [way for way in ways_for(intent, config) if _is_in_time(intent, way.market)]
     if not ways:
         raise OrderEnded(intent=intent)
-    price = formats.amount(intent.amount_due, intent.currency)
-    accepts = [public(intent, way.market, way.amount) for way in ways]
-    for each in accepts:
-        each["extra"]["claim"] = order_claim.claim(config.keyring.current, intent.id)
-    error = reason or "PAYMENT-SIGNATURE header is required."
+    accepts = [public(way, intent.terms.address, intent.expires_at) for way in ways]
+    claim = order_claim.claim(config.keyring.current, intent.id)
     return SignatureRequired(
-        {
-            "x402Version": VERSION,
-            "error": f"{error} This costs {price}: {SPEND_LIMIT}.",
-            "resource": resource_of(intent, config.public_url or ""),
-            "accepts": accepts,
-            "extensions": {},
-        },
+        message(goods.of_order(intent), accepts, intent.amount_due, claim, config, reason),
         intent=intent,
         client_secret=credentials.client_secret(config.keyring.current, intent.id),
     )
+
+
+def message(
+    sold: Goods,
+    accepts: Sequence[dict[str, Any]],
+    amount: int,
+    claim: str,
+    config: Config,
+    reason: str | None,
+) -> dict[str, Any]:
+    """Return the content of PAYMENT-REQUIRED. `amount`: what is due, in micro-units."""
+    for each in accepts:
+        each["extra"]["claim"] = claim
+    price = formats.amount(amount, CURRENCY)
+    return {
+        "x402Version": VERSION,
+        "error": f"{reason or _NO_SIGNATURE} This costs {price}: {SPEND_LIMIT}.",
+        "resource": sold.resource(config.public_url or ""),
+        "accepts": accepts,
+        "extensions": {},
+    }
+
+
+def _is_in_time(intent: PaymentIntent, market: Market) -> bool:
+    """Return whether enough of the hold is left to pay."""
+    return bool((intent.expires_at - market.now).total_seconds() >= LEAST_SECONDS)

@@ -12,11 +12,12 @@ from ticketing.config import Config
 from ticketing.constants import IntentStatus
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.x402 import SettlementState, X402Settlement
-from ticketing.services.x402 import claims, facilitator, requirements
+from ticketing.services.x402 import claims, facilitator, goods, requirements
 from ticketing.services.x402.facilitator import Outcome, Verdict
 from ticketing.services.x402.payment_header import VERSION
-from ticketing.services.x402.requirements import Market
+from ticketing.services.x402.requirements import Market, Way
 
+ENDED = (IntentStatus.EXPIRED, IntentStatus.CANCELED)
 PAID = (IntentStatus.PROCESSING, IntentStatus.CONFIRMED)
 
 log = logging.getLogger(__name__)
@@ -71,7 +72,8 @@ def go_on(
         else:
             claims.end(row, SettlementState.SETTLED)
         return
-    if claims.has_passed(row, head.time):
+    # If the facilitator submits it after its order has ended, it is a late payment.
+    if claims.has_passed(row, head.time) or intent.status in ENDED:
         claims.give_up(row)
         return
     is_open = intent.status == IntentStatus.AWAITING_PAYMENT
@@ -92,10 +94,11 @@ def _ask(
     named: Facilitator, row: X402Settlement, intent: PaymentIntent, market: Market, config: Config
 ) -> Verdict:
     """Send the transfer. What the facilitator gets is made here, so it never has the claim."""
-    accepted = requirements.public(intent, market, int(row.value))
+    way = Way(market, int(row.value))
+    accepted = requirements.public(way, intent.terms.address, intent.expires_at)
     payload = {
         "x402Version": VERSION,
-        "resource": requirements.resource_of(intent, config.public_url or ""),
+        "resource": goods.of_order(intent).resource(config.public_url or ""),
         "accepted": accepted,
         "payload": {
             "signature": f"0x{row.signature}",

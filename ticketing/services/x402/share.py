@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from peewee import SQL, ModelSelect, fn
 
+from ticketing.config import Config
+from ticketing.db.connection import write_transaction
 from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.services.checkout import Channel
+from ticketing.services.orders import client_limits
 from ticketing.services.orders.holds import Held
+from ticketing.services.orders.lines import Line
+from ticketing.services.payments import settlement
+from ticketing.services.wallets.named_addresses import NamedAddress
 from ticketing.services.x402.errors import X402ShareHeld
 
 HOLD = timedelta(minutes=5)
 """The longest hold of an order that an x402 client makes."""
+
+AFTER_A_REFUSAL = timedelta(seconds=30)
+"""How long such an order is held after a refused payment: for another signature."""
+
+UNPAID_OF_A_CLIENT = 2
+"""Orders of a ticket type that a client may have unpaid. A third one replaces the oldest."""
 
 SHARE = 10
 """Unpaid x402 orders hold at most one of so many seats of a ticket type."""
@@ -36,10 +50,11 @@ def _unpaid(ticket_type_id: Any) -> ModelSelect[PaymentIntent]:
     )
 
 
-def check(held: Held) -> None:
+def check(held: Held, *, is_signed: bool) -> None:
     """Check the share of each ticket type, whose row is locked, with this order. X402ShareHeld.
 
-    At least one seat is allowed. Without a capacity, of the ticket type or the event, all are.
+    At least one seat is allowed. `is_signed`: the payer has signed and has the money; then at least
+    one order is. Without a capacity, of the ticket type or the event, all are.
 
     Example: a ticket type has 200 seats, its event 100. Unpaid x402 orders may hold 10 of them.
     """
@@ -47,18 +62,58 @@ def check(held: Held) -> None:
         limits = held.capacities(line)
         if limits:
             (unpaid,) = _unpaid.tuples(ticket_type_id=line.ticket_type.id)
-            if sum(each or 0 for each in unpaid) + line.quantity > max(1, min(limits) // SHARE):
+            others = sum(each or 0 for each in unpaid)
+            least = line.quantity if is_signed else 1
+            if others + line.quantity > max(least, min(limits) // SHARE):
                 raise X402ShareHeld
 
 
-def channel(idempotency_digest: str | None, body_digest: str) -> Channel:
+def make_room(client: Sequence[str], lines: Sequence[Line], config: Config) -> None:
+    """Cancel the oldest unpaid x402 order of a client that has two of this ticket type.
+
+    Call it in the transaction of the next order. `client` as in Order: nobody without it.
+    """
+    if not client:
+        return
+    client_limits.take_turn(client, config)
+    first = lines[0].ticket_type
+    unpaid = PaymentIntent.select(PaymentIntent.id).where(
+        PaymentIntent.held_by == client[0],
+        PaymentIntent.ticket_type == first.id,
+        _BY_X402,
+        AWAITING,
+    )
+    found = list(unpaid.order_by(PaymentIntent.created_at, PaymentIntent.id))
+    if len(found) >= UNPAID_OF_A_CLIENT:
+        voucher = lines[0].voucher
+        type_ids = [line.ticket_type.id for line in lines]
+        settlement.withdraw(found[0].id, type_ids, () if voucher is None else (voucher.id,))
+
+
+def end_soon(intent: PaymentIntent, now: datetime) -> None:
+    """Shorten the hold of an order whose payment was refused. `now`: the time for its deadline.
+
+    Else who signs without the money could keep a share of the seats for as long as who pays.
+    """
+    end = now + AFTER_A_REFUSAL
+    with write_transaction():
+        (locked,) = settlement.lock_rows([intent.id])
+        if locked.is_unpaid and locked.expires_at > end:
+            settlement.write_changes(locked, {"hold_until": end, "expires_at": end})
+    intent.hold_until = intent.expires_at = locked.expires_at
+
+
+def channel(
+    idempotency_digest: str | None, body_digest: str, named: NamedAddress | None = None
+) -> Channel:
     """Return the channel of an x402 order. The digests are those of its Idempotency-Key and body.
 
-    `idempotency_digest` is None without a key.
+    `idempotency_digest` is None without a key. `named`: its address, if that was told before.
     """
     marks = {
         "x402": True,
         "idempotency_digest": idempotency_digest,
         "body_digest": body_digest,
     }
-    return Channel(longest_hold=HOLD, check=check, marks=marks)
+    checked = partial(check, is_signed=named is not None)
+    return Channel(longest_hold=HOLD, check=checked, marks=marks, named=named)

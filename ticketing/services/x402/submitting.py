@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from ticketing.chain.eip3009 import Authorization, signer
-from ticketing.chain.errors import RpcError
-from ticketing.chain.node import connect
+from ticketing.chain.eip3009 import Authorization
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
-from ticketing.errors import ChainUnavailable, NodesBusy
+from ticketing.errors import NodesBusy
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.x402 import SettlementState, X402Settlement
 from ticketing.services import node_slots
 from ticketing.services.x402 import claims, sales, settling
 from ticketing.services.x402.facilitator import Outcome, Verdict
 from ticketing.services.x402.requirements import Market
-
-
-def is_signed(
-    intent: PaymentIntent, signed: Authorization, signature: bytes, market: Market
-) -> bool:
-    """Return whether the payer signed, or is a contract: then the facilitator finds out.
-
-    ChainUnavailable if that is not known.
-    """
-    try:
-        if signer(signed.digest(market.separator), signature) == signed.sender:
-            return True
-    except ValueError:
-        pass
-    try:
-        with node_slots.slot(intent.id):
-            return connect(market.chain).has_code(signed.sender)
-    except RpcError:
-        raise ChainUnavailable from None
 
 
 def submit(

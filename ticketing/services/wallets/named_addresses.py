@@ -1,0 +1,108 @@
+"""Addresses that x402 clients are told before there is an order.
+
+A process takes a block of indexes from a wallet, and gives them out from memory, so that most
+requests write nothing. Each address is of one request only. What is paid to one without an order is
+found by its balance, like that of orders that a backup does not have (money/unassigned.py).
+
+Example: a wallet's next index is 700. A process takes 700 to 799. The first client is told the
+address of 700, signs, and gets an order with it. The next one is told 701, and does not come back.
+An order by preflight gets 800.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from peewee import fn
+
+from ticketing import clock
+from ticketing.constants import IntentStatus
+from ticketing.db.connection import write_transaction
+from ticketing.errors import TooManyAddresses
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.unassigned_money import SkippedIndexes
+from ticketing.models.wallets import Wallet
+from ticketing.services.wallets import issuing
+
+BLOCK = 100
+"""How many indexes a process takes at once. Those that it has left when it ends are lost."""
+
+MOST_A_DAY = 20_000
+"""Indexes of a wallet that are named in 24 hours, if no later one is of a paid order.
+
+A search with the recovery file goes on for 1,000,000 indexes without money.
+"""
+
+_A_RANGE_GROWS_FOR = timedelta(hours=1)
+_RETRY_AFTER = 3600
+
+_blocks: defaultdict[str, deque[int]] = defaultdict(deque)
+"""The indexes that this process has left of each wallet."""
+
+
+@dataclass(frozen=True)
+class NamedAddress:
+    """An address without an order. `blocks`: the last block of each chain that was read before."""
+
+    wallet_id: str
+    index: int
+    address: str
+    blocks: Mapping[int, int]
+
+
+def take(wallet: Wallet, blocks: Mapping[int, int]) -> NamedAddress:
+    """Return an address of a wallet that nobody else is told. TooManyAddresses."""
+    left = _blocks[wallet.id]
+    try:
+        index = left.popleft()
+    except IndexError:
+        first = _take_block(wallet.id)
+        index = first
+        left.extend(range(first + 1, first + BLOCK))
+    return NamedAddress(wallet.id, index, issuing.address_of(wallet, index), blocks)
+
+
+def _take_block(wallet_id: str) -> int:
+    """Take the next indexes of a wallet, note that they have no order, and return the first."""
+    now = clock.now()
+    with write_transaction():
+        taken = Wallet.update(next_index=Wallet.next_index + BLOCK).where(Wallet.id == wallet_id)
+        (wallet,) = taken.returning(Wallet.next_index).execute()
+        following = int(wallet.next_index)
+        first = following - BLOCK
+        if _named(wallet_id) + BLOCK > MOST_A_DAY:
+            raise TooManyAddresses(retry_after=_RETRY_AFTER)
+        grows = SkippedIndexes.update(next=following).where(
+            SkippedIndexes.wallet == wallet_id,
+            SkippedIndexes.next == first,
+            SkippedIndexes.named,
+            SkippedIndexes.skipped_at > now - _A_RANGE_GROWS_FOR,
+        )
+        if not grows.execute():
+            SkippedIndexes.create(
+                wallet=wallet_id, first=first, next=following, named=True, skipped_at=now
+            )
+    return first
+
+
+def _named(wallet_id: str) -> int:
+    """Return how many indexes were named in the last day, after the last one with a paid order."""
+    rows = SkippedIndexes.select(SkippedIndexes.first, SkippedIndexes.next).where(
+        SkippedIndexes.wallet == wallet_id,
+        SkippedIndexes.named,
+        SkippedIndexes.skipped_at > clock.now() - timedelta(days=1),
+    )
+    ranges = [(int(row.first), int(row.next)) for row in rows]
+    total = sum(following - first for first, following in ranges)
+    if total + BLOCK <= MOST_A_DAY:
+        return total
+    paid = PaymentIntent.select(fn.MAX(PaymentIntent.address_index)).where(
+        PaymentIntent.wallet == wallet_id,
+        PaymentIntent.address_index >= min(first for first, _ in ranges),
+        PaymentIntent.status == IntentStatus.CONFIRMED,
+    )
+    last = int(paid.scalar() or 0)
+    return sum(max(0, following - max(first, last + 1)) for first, following in ranges)

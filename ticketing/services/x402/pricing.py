@@ -1,0 +1,174 @@
+"""The first request of an x402 client names a price and an address, and holds nothing.
+
+The order is made, and its seats are held, when a signature arrives of an account that has the
+money. So nobody closes the sale with requests alone. This is for organizers whose wallet is an
+address. Of an extended public key, each address that nobody pays to makes it harder for the
+organizer's wallet to find the next ones: see ordering.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ticketing import clock
+from ticketing.chain import units
+from ticketing.config import Config
+from ticketing.constants import CURRENCY, WalletKind
+from ticketing.db.connection import one_at_a_time, write_transaction
+from ticketing.models.chains import ChainState
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.tenants import Tenant
+from ticketing.models.wallets import Wallet
+from ticketing.services import checkout, order_terms
+from ticketing.services.checkout import Quote
+from ticketing.services.wallets import issuing, named_addresses
+from ticketing.services.wallets.named_addresses import NamedAddress
+from ticketing.services.x402 import goods, price_claims, requirements, sales, share, transfer_checks
+from ticketing.services.x402.asked import Asked
+from ticketing.services.x402.errors import InvalidPayment, SignatureRequired, X402NotEnabled
+from ticketing.services.x402.payment_header import Payment
+from ticketing.services.x402.price_claims import PriceClaim
+from ticketing.services.x402.requirements import Way
+
+PREFLIGHT_PATH = "/v1/checkout/tenants/{tenant}/preflight"
+
+
+@dataclass(frozen=True)
+class _Price:
+    """What an order would cost, where it can be paid, and the states of these chains."""
+
+    quote: Quote
+    ways: Sequence[Way]
+    known: Mapping[int, ChainState]
+
+
+def wallet_of(tenant: Tenant) -> Wallet | None:
+    """Return the wallet of a tenant of which addresses are named before an order."""
+    wallet = issuing.current(tenant)
+    return wallet if wallet is not None and wallet.kind is WalletKind.ADDRESS else None
+
+
+def asking(
+    tenant: Tenant, wallet: Wallet, asked: Asked, config: Config, reason: str | None = None
+) -> SignatureRequired | None:
+    """Return the error that names a price, and an address of `wallet` that nobody else is told.
+
+    None if it is free. `reason`: what was wrong with the payment before. The errors of a preflight.
+    X402NotEnabled. TooManyAddresses.
+    """
+    price = _price(tenant, asked, config)
+    if not price.quote.amount:
+        return None
+    blocks = {
+        chain_id: state.block_number
+        for chain_id, state in price.known.items()
+        if state.block_number is not None
+    }
+    claim = PriceClaim(
+        named_addresses.take(wallet, blocks),
+        price.quote.amount,
+        asked.digest(config.keyring.current),
+        clock.now() + price_claims.GOOD_FOR,
+    )
+    accepts = [
+        requirements.public(way, claim.named.address, way.market.now + price_claims.GOOD_FOR)
+        for way in price.ways
+    ]
+    return SignatureRequired(
+        requirements.message(
+            goods.of_lines(tenant, price.quote.lines),
+            accepts,
+            claim.amount,
+            price_claims.write(claim, tenant.id, config.keyring),
+            config,
+            reason,
+        ),
+        amount=claim.amount,
+        currency=CURRENCY,
+        preflight_url=(config.public_url or "") + PREFLIGHT_PATH.format(tenant=tenant.slug),
+    )
+
+
+def order_for(
+    tenant: Tenant, asked: Asked, payment: Payment, digests: Sequence[str], config: Config
+) -> PaymentIntent:
+    """Make the order for a payment of a price that was named. Its seats are held now.
+
+    `digests`: of the Idempotency-Key. InvalidPayment if the payment is for no price that was named
+    for this body, or its time is over. SignatureRequired with another price, or if the payer did
+    not sign or has not the money. The errors of a preflight: nothing was paid. ChainUnavailable.
+    NodesBusy.
+    """
+    claim = price_claims.read(payment.claim, tenant.id, config.keyring)
+    if claim is None or claim.has_ended or not _is_for(claim, asked, payment, config):
+        raise InvalidPayment
+    fault = _fault_of(tenant, asked, payment, claim, config)
+    if fault is not None:
+        wallet = wallet_of(tenant)
+        again = None if wallet is None else asking(tenant, wallet, asked, config, fault)
+        raise again or InvalidPayment
+    return _make(tenant, asked, payment, claim.named, digests, config)
+
+
+def _price(tenant: Tenant, asked: Asked, config: Config) -> _Price:
+    """Return what is asked for costs now, and where it can be paid. X402NotEnabled: nowhere."""
+    lines = asked.lines(tenant)
+    order = asked.order(lines, None, share.channel(None, asked.digest(config.keyring.current)))
+    quote = checkout.quote(tenant.id, order, config)
+    known = order_terms.states_for(quote.lines)
+    if not quote.amount:
+        return _Price(quote, (), known)
+    found = {each.chain_id: each for each in order_terms.everywhere(quote.lines, known, config)}
+    ways = [
+        Way(market, units.to_atomic(quote.amount, found[market.chain.chain_id].decimals or 0))
+        for market in requirements.markets_of(list(found), config)
+    ]
+    if not ways:
+        raise X402NotEnabled
+    return _Price(quote, ways, known)
+
+
+def _is_for(claim: PriceClaim, asked: Asked, payment: Payment, config: Config) -> bool:
+    is_body = claim.body_digest in [asked.digest(each) for each in config.keyring.accepted]
+    return is_body and claim.named.address == payment.authorization.recipient
+
+
+def _fault_of(
+    tenant: Tenant, asked: Asked, payment: Payment, claim: PriceClaim, config: Config
+) -> str | None:
+    """Return why no order is made for a payment. None: it is good, and its payer has the money."""
+    price = _price(tenant, asked, config)
+    if price.quote.amount != claim.amount:
+        return "The price has changed. Nothing was paid."
+    way = next((each for each in price.ways if each.market.network == payment.network), None)
+    if way is None or not requirements.is_accepted(payment, way, claim.named.address):
+        return requirements.OTHER_TERMS
+    address, signed = claim.named.address, payment.authorization
+    fault = transfer_checks.fault_of(address, signed, payment.signature, way, claim.ends_at)
+    if fault is None and not transfer_checks.has_money(address, signed, way.market):
+        fault = "The payer does not have the money."
+    return fault
+
+
+def _make(
+    tenant: Tenant,
+    asked: Asked,
+    payment: Payment,
+    named: NamedAddress,
+    digests: Sequence[str],
+    config: Config,
+) -> PaymentIntent:
+    """Make the order, unless another request with the same payment was faster."""
+    lines = asked.lines(tenant)
+    chain_id = requirements.chain_id_of(payment.network)
+    with write_transaction():
+        one_at_a_time(f"x402 address {named.address}")
+        known = sales.order_at(tenant, named.address)
+        if known is not None:
+            return known
+        digest = digests[0] if digests else None
+        body_digest = asked.digest(config.keyring.current)
+        order = asked.order(lines, chain_id, share.channel(digest, body_digest, named))
+        intent = checkout.preflight(tenant.id, order, config)
+    return sales.order(intent.id)
