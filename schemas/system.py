@@ -29,6 +29,11 @@ class CursorSchema(BaseSchema):
         allow_none=True,
         metadata={"description": "Why the worker does not watch this chain."},
     )
+    facilitator_refusal = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Why x402 is off, although the chain has a facilitator."},
+    )
 
 
 _STATUS = "`ready`, `read_only` (the database cannot be written: its disk is full) or `not_ready`."

@@ -285,7 +285,8 @@ class TicketTypeSchema(BaseSchema):
             [],
             "`fee_exceeds_price`: on this network, to collect a payment may cost more than the"
             " price. It is on sale all the same. `mail_not_configured`: nobody can join its waiting"
-            " list, because the service cannot send mail.",
+            " list, because the service cannot send mail. `facilitator_unavailable`: programs"
+            " cannot buy it by x402, because the facilitator of a network cannot be used.",
         ),
     )
     created_at = Instant(required=True)

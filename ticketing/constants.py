@@ -221,6 +221,7 @@ class TicketTypeWarning(StrEnum):
 
     FEE_EXCEEDS_PRICE = "fee_exceeds_price"
     MAIL_NOT_CONFIGURED = "mail_not_configured"
+    FACILITATOR_UNAVAILABLE = "facilitator_unavailable"
 
 
 class Obstacle(StrEnum):

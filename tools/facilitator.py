@@ -14,7 +14,7 @@ import signal
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from x402 import x402FacilitatorSync
 from x402.mechanisms.evm import FacilitatorWeb3Signer
 from x402.mechanisms.evm.exact import register_exact_evm_facilitator
@@ -38,9 +38,17 @@ def server(rpc_url: str, key: str, token: str, port: int) -> ThreadingHTTPServer
     class Handler(BaseHTTPRequestHandler):
         timeout = READ_SECONDS
 
+        def do_GET(self) -> None:
+            if not self._is_caller():
+                self.send_error(401)
+            elif self.path != "/supported":
+                self.send_error(404)
+            else:
+                self._send(facilitator.get_supported())
+
         def do_POST(self) -> None:
             length = self.headers.get("Content-Length", "")
-            if not hmac.compare_digest(self.headers.get("Authorization", "").encode(), expected):
+            if not self._is_caller():
                 self.send_error(401)
             elif self.path != "/settle" or not length.isdecimal() or int(length) > MAX_BODY_BYTES:
                 self.send_error(400)
@@ -53,7 +61,13 @@ def server(rpc_url: str, key: str, token: str, port: int) -> ThreadingHTTPServer
             except ValidationError:
                 self.send_error(400)
                 return
-            said = facilitator.settle(asked.payment_payload, asked.payment_requirements)
+            self._send(facilitator.settle(asked.payment_payload, asked.payment_requirements))
+
+        def _is_caller(self) -> bool:
+            sent = self.headers.get("Authorization", "").encode()
+            return hmac.compare_digest(sent, expected)
+
+        def _send(self, said: BaseModel) -> None:
             answer = json.dumps(said.model_dump(by_alias=True, exclude_none=True)).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")

@@ -127,6 +127,9 @@ def test_the_registry_has_the_chains_of_the_contract_with_valid_addresses():
         assert known.confirmations >= 1 and known.decimals == 6
 
 
+ED25519 = "nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2DXWpgBgrEKt9VL/tPJZAc6DuFy89qmIyWvAhpo9wdRGg=="
+"""The first test vector of RFC 8032: the secret key, then the public one."""
+
 FACILITATOR = {
     "X402_FACILITATOR_URL_31337": "https://facilitator.example.org/v2/",
     "X402_FACILITATOR_TOKEN_31337": "secret-of-the-facilitator==",
@@ -150,6 +153,19 @@ def test_a_facilitator_belongs_to_a_chain_and_its_secrets_are_not_shown():
         ({"X402_FACILITATOR_URL_31337": None}, "X402_FACILITATOR_TOKEN_31337"),
         ({"X402_FACILITATOR_TOKEN_31337": "two words"}, "X402_FACILITATOR_TOKEN_31337"),
         ({"X402_FACILITATOR_TOKEN_31337": ""}, "X402_FACILITATOR_TOKEN_31337"),
+        ({"X402_FACILITATOR_KEY_ID_31337": "k"}, "X402_FACILITATOR_KEY_ID_31337"),
+        ({"X402_FACILITATOR_KEY_SECRET_31337": "s"}, "X402_FACILITATOR_KEY_SECRET_31337"),
+        (
+            {"X402_FACILITATOR_KEY_ID_31337": "k", "X402_FACILITATOR_KEY_SECRET_31337": "s"},
+            "X402_FACILITATOR_KEY_SECRET_31337 must be",
+        ),
+        (
+            {
+                "X402_FACILITATOR_KEY_ID_31337": "k",
+                "X402_FACILITATOR_KEY_SECRET_31337": ED25519,
+            },
+            "not both",
+        ),
         ({"X402_FACILITATOR_URL_1": "https://a.example"}, "X402_FACILITATOR_URL_1"),
         ({"X402_FACILITATOR_URL_x": "https://a.example"}, "X402_FACILITATOR_URL_x"),
         ({"PUBLIC_URL": None}, "X402_FACILITATOR_URL_31337 needs PUBLIC_URL"),

@@ -113,6 +113,9 @@ class Facilitator(Running):
 
     def __init__(self, node: anvil.Anvil | None = None) -> None:
         self.mode, self.node = "submit", node
+        self.offers: int | list[str] = ["eip155:*"]
+        self.moved_to, self.moves = "", 0
+        """Where a redirect points, and how many requests are redirected next."""
         self.asked: list[Any] = []
         self.authorized: list[str | None] = []
         self._going = threading.Event()
@@ -120,9 +123,35 @@ class Facilitator(Running):
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
+                if facilitator.moves and self.path != facilitator.moved_to:
+                    facilitator.moves -= 1
+                    self._redirect()
+                    return
                 facilitator.authorized.append(self.headers.get("Authorization"))
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 status, answer = facilitator.act(json.loads(body))
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def _redirect(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                self.send_response(308)
+                self.send_header("Location", facilitator.moved_to)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def do_GET(self) -> None:
+                if facilitator.moves and self.path != facilitator.moved_to:
+                    facilitator.moves -= 1
+                    self._redirect()
+                    return
+                facilitator.authorized.append(self.headers.get("Authorization"))
+                status, answer = facilitator.supported()
+                if 300 <= status < 400:
+                    self._redirect()
+                    return
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
@@ -136,6 +165,14 @@ class Facilitator(Running):
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
+
+    def supported(self) -> tuple[int, bytes]:
+        """What it says of itself. `offers`: a status, or networks of version 2."""
+        if isinstance(self.offers, int):
+            return self.offers, b"{}"
+        kinds = [{"x402Version": 2, "scheme": "exact", "network": each} for each in self.offers]
+        old = {"x402Version": 1, "scheme": "exact", "network": "base"}
+        return 200, json.dumps({"kinds": [old, *kinds], "extensions": []}).encode()
 
     def act(self, request: Any) -> tuple[int, bytes]:
         self.asked.append(request)

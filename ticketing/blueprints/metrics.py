@@ -74,7 +74,14 @@ class _Figures(Collector):
         )
         for chain, count in figures.set_aside.items():
             set_aside.add_metric([chain], count)
-        yield from (live, entered, lag, rpc_errors, skipped, set_aside)
+        settles = CounterMetricFamily(
+            "ticketing_x402_settles",
+            "What facilitators said of transfers. `unknown`: nothing that counts.",
+            labels=["chain_id", "outcome"],
+        )
+        for label, count in figures.x402_settles.items():
+            settles.add_metric(label.split(), count)
+        yield from (live, entered, lag, rpc_errors, skipped, set_aside, settles)
         yield GaugeMetricFamily(
             "ticketing_refunds_owed",
             "Refunds that are due, by intent, network and token.",

@@ -27,6 +27,7 @@ xpub.py: an address at `0/index` of an account's public key; refuses private key
 secret_texts.py: recognizes seed phrases and private keys that people paste by mistake
 secp256k1.py, keccak.py, address.py: the curve; the hash; addresses with their checksum (EIP-55)
 eip681.py: payment links for wallets
+facilitator_key.py: signs a token for each request to a hosted facilitator
 eip3009.py: signed transfers of x402: their digest and their signer
 units.py: exact conversion of micro-units and a token's atomic units; never rounds
 local_node.py: sends tokens from the unlocked account of a local node, on no other chain

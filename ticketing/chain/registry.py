@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from ticketing.chain.facilitator_key import FacilitatorKey
+
 LOCAL_CHAIN_ID, SECOND_LOCAL_CHAIN_ID = 31337, 31338
 LOCAL_CHAIN_IDS = (LOCAL_CHAIN_ID, SECOND_LOCAL_CHAIN_ID)
 """The chains of a developer's machine."""
@@ -18,10 +20,18 @@ _LOCAL_LOOK_ALIKE = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 
 @dataclass(frozen=True)
 class Facilitator:
-    """The operator's facilitator: it submits signed transfers (EIP-3009), and pays their gas."""
+    """The operator's facilitator: it submits signed transfers (EIP-3009), and pays their gas.
+
+    It knows us by a fixed `token`, or by a `key` that signs a token for each request.
+    """
 
     url: str = field(repr=False)
     token: str | None = field(default=None, repr=False)
+    key: FacilitatorKey | None = field(default=None, repr=False)
+
+    def bearer(self, method: str, url: str) -> str | None:
+        """Return the bearer token of a request. None: it needs none."""
+        return self.token if self.key is None else self.key.bearer(method, url)
 
 
 @dataclass(frozen=True)

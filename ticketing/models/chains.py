@@ -11,6 +11,9 @@ class ChainState(BaseModel):
     `refusal` is the reason why an enabled chain is not watched. `domain_name` and `domain_version`
     are what messages for the token are signed with (EIP-712). None: not known, or it has none.
 
+    `facilitator_refusal` is the reason why its facilitator cannot be used, as found at
+    `facilitator_asked_at`. None, too, while it was never asked.
+
     `has_receivers`: whether receivers have their addresses on this chain (chain/receivers.py).
     None: the worker has not asked yet.
 
@@ -29,6 +32,8 @@ class ChainState(BaseModel):
     refusal = TextField(null=True)
     domain_name = TextField(null=True)
     domain_version = TextField(null=True)
+    facilitator_refusal = TextField(null=True)
+    facilitator_asked_at = UtcDateTimeField(null=True)
     has_receivers = BooleanField(null=True)
     block_number = BigIntegerField(null=True)
     block_hash = TextField(null=True)

@@ -211,6 +211,24 @@ def note_receivers(chain_id: int, *, are_available: bool) -> None:
         catalog_version.advance_all()
 
 
+def note_facilitator(chain_id: int, refusal: str | None) -> None:
+    """Store why the facilitator of a chain cannot be used. None: it can."""
+    columns = {
+        ChainState.facilitator_refusal: refusal,
+        ChainState.facilitator_asked_at: clock.now(),
+    }
+    ChainState.update(columns).where(ChainState.chain_id == chain_id).execute()
+
+
+def has_facilitator(state: ChainState | None) -> bool:
+    """Return whether the facilitator of a chain was asked, and can be used."""
+    return (
+        state is not None
+        and state.facilitator_asked_at is not None
+        and state.facilitator_refusal is None
+    )
+
+
 def note_look(chain_id: int) -> None:
     """Store that the worker has read the chain just now."""
     ChainState.update(looked_at=clock.now()).where(ChainState.chain_id == chain_id).execute()

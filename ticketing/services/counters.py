@@ -23,6 +23,9 @@ SET_ASIDE = "orders_set_aside"
 SKIPPED_BLOCKS = "chain_blocks_skipped"
 """Counts blocks of a chain, the label, that no node had any more."""
 
+X402_SETTLES = "x402_settles"
+"""Counts what facilitators said of transfers. The label: a chain and an outcome, "8453 refused"."""
+
 FEW, MANY = 100, 1000
 
 _insert = prepared_insert(CounterEntry)

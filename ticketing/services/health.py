@@ -12,6 +12,7 @@ from ticketing import clock
 from ticketing.chain.registry import Chain
 from ticketing.db import migrate
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection
+from ticketing.models.chains import ChainState
 from ticketing.models.rate_counts import RateCount
 from ticketing.services import chains
 
@@ -22,13 +23,17 @@ _WRITE_CHECK = "readyz"
 
 @dataclass(frozen=True)
 class Cursor:
-    """The last block of a chain that was read, and when the worker last read the chain."""
+    """The last block of a chain that was read, and when the worker last read the chain.
+
+    `facilitator_refusal`: why x402 is off, although the chain has a facilitator.
+    """
 
     chain_id: int
     block_number: int | None
     block_time: datetime | None
     age_seconds: int | None
     refusal: str | None
+    facilitator_refusal: str | None
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,14 @@ def _cursors(enabled: Mapping[int, Chain]) -> list[Cursor]:
                 block_time=state.block_time if state else None,
                 age_seconds=max(0, int((now - looked_at).total_seconds())) if looked_at else None,
                 refusal=state.refusal if state else None,
+                facilitator_refusal=_facilitator_refusal(enabled[chain_id], state),
             )
         )
     return found
+
+
+def _facilitator_refusal(chain: Chain, state: ChainState | None) -> str | None:
+    """Return why x402 is off on a chain that has a facilitator. None: it is on, or has none."""
+    if chain.facilitator is None or chains.has_facilitator(state):
+        return None
+    return (state and state.facilitator_refusal) or "it was not asked yet"

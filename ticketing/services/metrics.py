@@ -15,6 +15,7 @@ from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
 from ticketing.services import chains, counters
 from ticketing.services.notifications import figures
 from ticketing.services.notifications.figures import Figures
+from ticketing.services.x402.facilitator import Outcome
 
 _ENTERED = [status for status in IntentStatus if status is not IntentStatus.AWAITING_PAYMENT]
 
@@ -27,7 +28,8 @@ class Metrics:
 
     By chain: `cursor_lag` is the age of the last block that was read, in seconds. `rpc_errors`
     counts the failed reads so far, `skipped_blocks` the blocks that no node had any more.
-    `set_aside` counts the failed settlements of an order so far; 0 are free orders.
+    `set_aside` counts the failed settlements of an order so far; 0 are free orders. `x402_settles`
+    counts what facilitators said so far, by chain and outcome: "8453 refused".
     """
 
     live: Mapping[str, int]
@@ -38,6 +40,7 @@ class Metrics:
     rpc_errors: Mapping[str, int]
     skipped_blocks: Mapping[str, int]
     set_aside: Mapping[str, int]
+    x402_settles: Mapping[str, int]
     notifications: Figures
 
 
@@ -69,8 +72,14 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
         rpc_errors={**none, **counted[counters.RPC_ERRORS]},
         skipped_blocks={**none, **counted[counters.SKIPPED_BLOCKS]},
         set_aside=counted[counters.SET_ASIDE],
+        x402_settles={**_no_settles(enabled), **counted[counters.X402_SETTLES]},
         notifications=figures.read(),
     )
+
+
+def _no_settles(enabled: Mapping[int, Chain]) -> dict[str, int]:
+    with_one = (chain_id for chain_id, chain in enabled.items() if chain.facilitator)
+    return {f"{chain_id} {outcome}": 0 for chain_id in with_one for outcome in Outcome}
 
 
 def _live() -> dict[str, int]:

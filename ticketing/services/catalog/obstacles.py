@@ -44,6 +44,8 @@ class Circumstances:
     wallet: Wallet | None
     payable_chains: Mapping[int, Chain]
     now: datetime
+    without_x402: frozenset[int]
+    """Chains whose facilitator cannot be used, as the worker found."""
 
 
 def add_to_events(tenant: Tenant, found: Sequence[Event], config: Config) -> None:
@@ -65,7 +67,7 @@ def add_to_ticket_types(
     left = stock.left_of_event(event)
     for ticket_type in found:
         ticket_type.obstacles = of_ticket_type(ticket_type, event, left, around)
-        ticket_type.warnings = _warnings(ticket_type, config)
+        ticket_type.warnings = _warnings(ticket_type, config, around)
 
 
 def of_ticket_type(
@@ -157,7 +159,9 @@ def of_event(
     return [obstacle for obstacle in Obstacle if obstacle in found]
 
 
-def _warnings(ticket_type: TicketType, config: Config) -> list[TicketTypeWarning]:
+def _warnings(
+    ticket_type: TicketType, config: Config, around: Circumstances
+) -> list[TicketTypeWarning]:
     """Return what the organizer may want to change, though the ticket type may be on sale."""
     found = [config.chains.get(each) or REGISTRY.get(each) for each in ticket_type.chain_ids]
     least = max((chain.least_sensible_price for chain in found if chain is not None), default=0)
@@ -165,6 +169,9 @@ def _warnings(ticket_type: TicketType, config: Config) -> list[TicketTypeWarning
         TicketTypeWarning.FEE_EXCEEDS_PRICE: 0 < ticket_type.price_amount < least,
         TicketTypeWarning.MAIL_NOT_CONFIGURED: (
             ticket_type.allow_waitinglist and config.smtp is None
+        ),
+        TicketTypeWarning.FACILITATOR_UNAVAILABLE: bool(
+            around.without_x402.intersection(ticket_type.chain_ids)
         ),
     }
     return [warning for warning, applies in warnings.items() if applies]
@@ -195,5 +202,11 @@ def _ticket_types_of(found: Sequence[Event]) -> dict[str, list[TicketType]]:
 
 def circumstances(tenant: Tenant, config: Config) -> Circumstances:
     """Return what obstacles of this tenant depend on now."""
-    payable = chains.payable(config.chains, chains.states())
-    return Circumstances(issuing.current(tenant), payable, clock.now())
+    states = chains.states()
+    payable = chains.payable(config.chains, states)
+    without_x402 = frozenset(
+        chain_id
+        for chain_id, chain in payable.items()
+        if chain.facilitator is not None and not chains.has_facilitator(states.get(chain_id))
+    )
+    return Circumstances(issuing.current(tenant), payable, clock.now(), without_x402)

@@ -224,7 +224,7 @@ def get_listing(
         version = catalog_version.of_event(tenant, event, found.data, now)
         payable = chains.payable(config.chains, chains.states())
         wallet = issuing.current(tenant)
-        circumstances = Circumstances(wallet, payable, now)
+        circumstances = Circumstances(wallet, payable, now, frozenset())
         _add_availability(found.data, event, event_stock, voucher, circumstances)
         event.questions = questions.for_public(event)
     if any(each.availability is Availability.HELD for each in found.data):

@@ -30,5 +30,5 @@ def _market_of(intent: PaymentIntent, config: Config) -> Market | None:
     try:
         return requirements.market_for(intent, config)
     except X402NotEnabled:
-        log.error("x402 order %s: its chain has no facilitator now", intent.id)
+        log.error("x402 order %s: its chain has no facilitator that can be used now", intent.id)
         return None

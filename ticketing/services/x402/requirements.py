@@ -78,7 +78,10 @@ def is_enabled(config: Config) -> bool:
 
 
 def markets_of(chain_ids: Sequence[int], config: Config) -> Sequence[Market]:
-    """Return the markets of those of some chains that have a facilitator and a suitable token."""
+    """Return the markets of some chains.
+
+    Each has a facilitator that can be used, as the worker found, and a suitable token.
+    """
     enabled = [config.chains[each] for each in chain_ids if each in config.chains]
     with_facilitator = [chain for chain in enabled if chain.facilitator is not None]
     if not with_facilitator:
@@ -89,8 +92,9 @@ def markets_of(chain_ids: Sequence[int], config: Config) -> Sequence[Market]:
 
 
 def _market(chain: Chain, known: Mapping[int, ChainState]) -> Market | None:
-    domain = chains.domain_of(known.get(chain.chain_id), chain)
-    if domain is None:
+    state = known.get(chain.chain_id)
+    domain = chains.domain_of(state, chain)
+    if domain is None or not chains.has_facilitator(state):
         return None
     return Market(chain, domain, chains.now_on(chain.chain_id, known))
 

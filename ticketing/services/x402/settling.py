@@ -12,6 +12,7 @@ from ticketing.config import Config
 from ticketing.constants import IntentStatus
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.x402 import SettlementState, X402Settlement
+from ticketing.services import counters
 from ticketing.services.x402 import claims, facilitator, goods, requirements
 from ticketing.services.x402.facilitator import Outcome, Verdict
 from ticketing.services.x402.payment_header import VERSION
@@ -29,6 +30,7 @@ def settle(row: X402Settlement, intent: PaymentIntent, market: Market, config: C
     if named is None:
         raise ValueError(f"chain {row.chain_id} has no facilitator")
     verdict = _ask(named, row, intent, market, config)
+    counters.add(counters.X402_SETTLES, f"{row.chain_id} {verdict.outcome}")
     claims.note_transaction(row, verdict.tx_hash)
     log.info("x402 order %s: %s %s", intent.id, verdict.outcome, verdict.tx_hash or "")
     return verdict
