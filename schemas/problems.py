@@ -52,6 +52,11 @@ class ProblemSchema(BaseSchema):
         metadata=documented(25_000_000, "With 402 of an x402 price, without an order: the total.")
     )
     currency = fields.String(metadata=documented(CURRENCY, "Of `amount`."))
+    offer = fields.Dict(
+        metadata=documented(
+            {"unit_amount": 25_000_000}, "With 402 of a GET of an x402 offer: what 200 would have."
+        )
+    )
     preflight_url = fields.String(
         metadata=documented(
             "https://tickets.example.org/v1/checkout/tenants/acme/preflight",

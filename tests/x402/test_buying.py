@@ -18,6 +18,7 @@ def test_an_order_says_what_to_sign(api, path, acme, ticket):
     assert intent["status"] == "awaiting_payment" and intent["atomic_amount"] == PRICE
     asked = required(answer)
     claim = asked["accepts"][0]["extra"].pop("claim")
+    assert asked.pop("extensions").keys() == {"bazaar"}
     assert len(claim) == 42 and claim.startswith("c_")
     assert asked == {
         "x402Version": 2,
@@ -27,6 +28,8 @@ def test_an_order_says_what_to_sign(api, path, acme, ticket):
             "url": f"https://tickets.example.org{path}",
             "description": "Launch Night, General admission, 1 x 5.00 USDC",
             "mimeType": "application/json",
+            "serviceName": "Acme",
+            "tags": ["tickets", "events"],
         },
         "accepts": [
             {
@@ -39,7 +42,6 @@ def test_an_order_says_what_to_sign(api, path, acme, ticket):
                 "extra": {"name": "USD Coin", "version": "2"},
             }
         ],
-        "extensions": {},
     }
     assert 290 <= asked["accepts"][0]["maxTimeoutSeconds"] <= 300
     assert acme.stock(ticket) == (1, 0)

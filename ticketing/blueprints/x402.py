@@ -4,10 +4,11 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from flask import Response, request
 
+from schemas.base import BaseSchema
 from schemas.x402 import (
     X402EventOfferSchema,
     X402EventOrderSchema,
@@ -98,19 +99,29 @@ _PARAMETER = {
 }
 
 
-@blp.get("/tickets/<ticket_id>/orders")
-@blp.response(200, X402OfferSchema)
-@blp.raises(NotFound, X402NotEnabled)
-def get_x402_offer(tenant: str, ticket_id: str) -> Product:
-    """Read what a ticket costs, and how an x402 client buys it. This reserves nothing."""
-    return ordering.product(tenant_of_path(), ticket_id, config())
-
-
+_OFFER_HEADERS: Mapping[int, Sequence[str]] = {HTTPStatus.PAYMENT_REQUIRED: [REQUIRED]}
 _ANSWER_HEADERS: Mapping[int, Sequence[str]] = {
     HTTPStatus.OK: [RECEIPT],
     HTTPStatus.ACCEPTED: ["Retry-After", "Location"],
-    HTTPStatus.PAYMENT_REQUIRED: [REQUIRED],
+    **_OFFER_HEADERS,
 }
+
+
+@blp.get("/tickets/<ticket_id>/orders")
+@blp.response(200, X402OfferSchema)
+@blp.headers(request=(), response=_OFFER_HEADERS)
+@blp.raises(NotFound, X402NotEnabled, SignatureRequired)
+def get_x402_offer(tenant: str, ticket_id: str) -> Product | Response:
+    """Read what a ticket costs, and how an x402 client buys it. This holds nothing.
+
+    The answer is 402 with the price of the fewest tickets, and this as its `offer`, if a POST
+    without a body could buy them now and the organizer's wallet is an address. Only a POST buys.
+    """
+    found = ordering.product(tenant_of_path(), ticket_id, config())
+    body = X402OrderSchema().load({})
+    wanted = (Wanted(ticket_id, found.ticket_type.min_per_order),)
+    return _offered(found, X402OfferSchema(), Asked(wanted, **_of_buyer(body)))
+
 
 _REFUSALS = (
     InvalidPayment,
@@ -144,6 +155,7 @@ _REFUSALS = (
     ChainUnavailable,
 )
 
+_Offer = TypeVar("_Offer", Product, Shelf)
 Answer = Response | tuple[PaymentIntent, int, dict[str, str]]
 
 
@@ -164,10 +176,20 @@ def order_by_x402(body: dict[str, Any], tenant: str, ticket_id: str) -> Answer:
 
 @blp.get("/events/<event_id>/orders")
 @blp.response(200, X402EventOfferSchema)
-@blp.raises(NotFound, X402NotEnabled)
-def get_x402_event_offer(tenant: str, event_id: str) -> Shelf:
-    """Read what of an event x402 clients can buy, and how. This reserves nothing."""
-    return ordering.shelf(tenant_of_path(), event_id, config())
+@blp.headers(request=(), response=_OFFER_HEADERS)
+@blp.raises(NotFound, X402NotEnabled, SignatureRequired)
+def get_x402_event_offer(tenant: str, event_id: str) -> Shelf | Response:
+    """Read what of an event x402 clients can buy, and how. This holds nothing.
+
+    The answer is 402 with the price of the fewest tickets of the first type, and this as its
+    `offer`, under the same conditions as for a ticket type.
+    """
+    found = ordering.shelf(tenant_of_path(), event_id, config())
+    first = found.products[0].ticket_type
+    body = X402EventOrderSchema().load({"items": [{"ticket_id": first.id}]})
+    wanted = (Wanted(first.id, first.min_per_order),)
+    asked = Asked(wanted, **_of_buyer(body), event=found.event.id)
+    return _offered(found, X402EventOfferSchema(), asked)
 
 
 @blp.post("/events/<event_id>/orders")
@@ -198,10 +220,23 @@ def _sell(tenant: str, asked: Asked) -> Answer:
                 payment = payment_header.parse(header)
                 sale = paying.pay(tenant_of_path(), asked, payment, digests, config())
     except SignatureRequired as error:
-        response = problems.of_ticketing_error(error)
-        response.headers[REQUIRED] = _encoded(error.requirements)
-        return response
+        return _required(error)
     return _answer(sale, tenant)
+
+
+def _offered(found: _Offer, schema: BaseSchema, asked: Asked) -> _Offer | Response:
+    """Return what is offered: as the body, or beside the price of `asked` in a 402."""
+    error = ordering.price(tenant_of_path(), asked, config())
+    if error is None:
+        return found
+    error.extensions["offer"] = schema.dump(found)
+    return _required(error)
+
+
+def _required(error: SignatureRequired) -> Response:
+    response = problems.of_ticketing_error(error)
+    response.headers[REQUIRED] = _encoded(error.requirements)
+    return response
 
 
 def _of_buyer(body: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ pricing.py, price_claims.py: the 402 of a wallet of one address names a price wi
 transfer_checks.py: what a signed transfer must be before anything is done with it
 order_claim.py: the secret in an order's requirements that proves a payment to be its buyer's
 share.py: unpaid x402 orders hold 5 minutes, and at most a tenth of the seats; two of a client
+discovery.py: what directories of x402 services list
 goods.py: what is sold, in words, and the URL that sells it
 requirements.py, payment_header.py: writes PAYMENT-REQUIRED; parses PAYMENT-SIGNATURE
 claims.py: one transfer of an order settles at a time, so nobody pays twice

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ticketing import formats
 from ticketing.constants import CURRENCY
@@ -13,6 +14,7 @@ from ticketing.models.tenants import Tenant
 from ticketing.services.orders import items as order_items
 from ticketing.services.orders import lines
 from ticketing.services.orders.lines import Line
+from ticketing.services.x402 import discovery
 
 PATH = "/v1/x402/tenants/{tenant}/tickets/{ticket_id}/orders"
 EVENT_PATH = "/v1/x402/tenants/{tenant}/events/{event_id}/orders"
@@ -36,16 +38,26 @@ class Goods:
         """The path on which they are ordered."""
         return path_of(self.tenant, self.event.id, self.items)
 
-    def resource(self, public_url: str) -> dict[str, str]:
-        """Return the x402 resource: what is sold, and its URL."""
+    def resource(self, public_url: str) -> dict[str, Any]:
+        """Return the x402 resource: what is sold, by whom, and its URL."""
+        description = self._description
+        if len(description) > _LONGEST_DESCRIPTION:
+            description = description[: _LONGEST_DESCRIPTION - 1] + "…"
         return {
             "url": public_url + self.path,
-            "description": self.description,
+            "description": description,
             "mimeType": "application/json",
+            **discovery.service(self.tenant),
         }
 
     @property
-    def description(self) -> str:
+    def extensions(self) -> dict[str, Any]:
+        """The x402 extensions: how it is ordered, for directories."""
+        is_of_event = self.path == event_path(self.tenant, self.event.id)
+        return discovery.extensions(self.items, is_of_event=is_of_event)
+
+    @property
+    def _description(self) -> str:
         """What is sold, for people who confirm a payment.
 
         Examples: "Launch Night, Seat, 2 x 5.00 USDC". "Launch Night, Seat, 1 x 5.00 USDC (2.00 USDC
@@ -63,9 +75,7 @@ class Goods:
             for each in self.items
         )
         # The sum comes first, because many long names are cut.
-        text = f"{title}, {formats.amount(self.amount, CURRENCY)} in all: {listed}"
-        is_long = len(text) > _LONGEST_DESCRIPTION
-        return text[: _LONGEST_DESCRIPTION - 1] + "…" if is_long else text
+        return f"{title}, {formats.amount(self.amount, CURRENCY)} in all: {listed}"
 
 
 def of_order(intent: PaymentIntent) -> Goods:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ticketing.config import Config
 from ticketing.constants import CURRENCY
 from ticketing.db.connection import one_at_a_time, write_transaction
-from ticketing.errors import KeyReused, NetworkUnavailable
+from ticketing.errors import KeyReused, NetworkUnavailable, TicketingError
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
@@ -18,7 +18,7 @@ from ticketing.services.orders import holds, order_rules
 from ticketing.services.orders.lines import Line
 from ticketing.services.x402 import goods, pricing, requirements, sales, share
 from ticketing.services.x402.asked import Asked
-from ticketing.services.x402.errors import X402NotEnabled
+from ticketing.services.x402.errors import SignatureRequired, X402NotEnabled
 from ticketing.services.x402.requirements import Market
 from ticketing.services.x402.sales import Sale
 
@@ -104,6 +104,21 @@ def shelf(tenant: Tenant, event_reference: str, config: Config) -> Shelf:
     event: Event = found[0].event
     url = (config.public_url or "") + goods.event_path(tenant, event.id)
     return Shelf(event, products, url)
+
+
+def price(tenant: Tenant, asked: Asked, config: Config) -> SignatureRequired | None:
+    """Return the error that asks for a payment, for programs that look. It holds nothing.
+
+    None if a client could not buy it like this now, it is free, or no price is named before an
+    order.
+    """
+    wallet = pricing.wallet_of(tenant)
+    if wallet is None:
+        return None
+    try:
+        return pricing.asking(tenant, wallet, asked, config)
+    except TicketingError:
+        return None
 
 
 def order(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -> Sale:

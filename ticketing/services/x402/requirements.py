@@ -196,7 +196,7 @@ def message(
         "error": f"{reason or _NO_SIGNATURE} This costs {price}: {SPEND_LIMIT}.",
         "resource": sold.resource(config.public_url or ""),
         "accepts": accepts,
-        "extensions": {},
+        "extensions": sold.extensions,
     }
 
 

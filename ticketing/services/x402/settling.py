@@ -98,9 +98,11 @@ def _ask(
     """Send the transfer. What the facilitator gets is made here, so it never has the claim."""
     way = Way(market, int(row.value))
     accepted = requirements.public(way, intent.terms.address, intent.expires_at)
+    sold = goods.of_order(intent)
     payload = {
         "x402Version": VERSION,
-        "resource": goods.of_order(intent).resource(config.public_url or ""),
+        "resource": sold.resource(config.public_url or ""),
+        "extensions": sold.extensions,
         "accepted": accepted,
         "payload": {
             "signature": f"0x{row.signature}",
