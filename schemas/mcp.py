@@ -15,7 +15,7 @@ from schemas.base import (
 )
 from schemas.checks import UUID, VISIBLE, Length, Range
 from schemas.events import PublicEventListQuery
-from schemas.intents import ItemSchema, PreflightSchema
+from schemas.intents import ItemSchema, NewIntentSchema, PreflightSchema
 from schemas.sales import SalesQuery
 from schemas.scans import MAX_QR
 from schemas.waiting_list import JoinSchema
@@ -86,6 +86,21 @@ class OrderTicketSchema(TenantSchema, PreflightSchema):
 
     class Meta:
         exclude = ("buyer",)
+
+
+class OrderedSchema(NewIntentSchema):
+    """An order, and where an x402 client would order and pay in one call."""
+
+    x402_url = fields.String(
+        metadata=documented("https://tickets.example.org/v1/x402/tenants/acme/tickets/tkt_/orders")
+    )
+
+
+class BuyTicketSchema(OrderTicketSchema):
+    """What to buy by x402, and for whom. The signature says on which network."""
+
+    class Meta:
+        exclude = ("buyer", "chain_id")
 
 
 class OrderSecretSchema(TenantSchema):

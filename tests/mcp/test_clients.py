@@ -20,6 +20,7 @@ BUYERS = {
     "order_status",
     "cancel_order",
     "get_ticket",
+    "join_waiting_list",
 }
 ORGANIZERS = {"sales", "list_attendees", "check_in", "owed_refunds"}
 
@@ -32,7 +33,11 @@ def python_handshake(url, headers, calls):
     return mcp.by_python("legacy", url, headers, calls)
 
 
-@pytest.fixture(params=[python_stateless, python_handshake, mcp.by_node])
+def node_of_2025(url, headers, calls):
+    return mcp.by_node(url, headers, calls, mcp.PINS_OF_2025)
+
+
+@pytest.fixture(params=[python_stateless, python_handshake, mcp.by_node, node_of_2025])
 def client(request, stack):
     """Connect with a client, list the tools and make calls."""
 

@@ -10,7 +10,7 @@ from tests.support.factories import Api
 from tests.support.mcp import message
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
-from ticketing.mcp.versions import HANDSHAKE, STATELESS, VERSIONS
+from ticketing.mcp.versions import HANDSHAKES, STATELESS, VERSIONS
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 
@@ -37,14 +37,14 @@ def test_a_handshake_is_answered_in_a_version_of_ours(api, asked):
     answer = api.post("/mcp", message("initialize", {"protocolVersion": asked}))
     assert answer.status_code == 200 and answer.json["id"] == 1
     result = answer.json["result"]
-    assert result["protocolVersion"] == (asked if asked in VERSIONS else HANDSHAKE)
+    assert result["protocolVersion"] == (asked if asked in VERSIONS else HANDSHAKES[0])
     assert result["capabilities"] == {"tools": {}}
     assert "Mcp-Session-Id" not in answer.headers and "Set-Cookie" not in answer.headers
 
 
 def test_discovery_names_the_versions(api):
     result = api.post("/mcp", **stateless("server/discover")).json["result"]
-    assert result["supportedVersions"] == [STATELESS, HANDSHAKE]
+    assert result["supportedVersions"] == list(VERSIONS)
     assert result["resultType"] == "complete"
 
 
@@ -60,6 +60,11 @@ def test_ping_and_the_list_of_tools_need_no_handshake(api):
         assert "tenant" in tool["inputSchema"]["required"]
         assert tool["inputSchema"]["additionalProperties"] is False
         assert "$ref" not in str(tool)
+        assert (
+            tool["title"] == tool["annotations"]["title"] and tool["annotations"]["openWorldHint"]
+        )
+        assert tool["outputSchema"]["type"] == "object"
+        assert "additionalProperties" not in str(tool["outputSchema"])
     hints = {each["name"]: each["annotations"] for each in tools}
     assert hints["quote"]["readOnlyHint"] and not hints["order_ticket"]["readOnlyHint"]
     assert [name for name in hints if hints[name]["destructiveHint"]] == ["cancel_order"]
@@ -137,7 +142,7 @@ def test_there_are_no_streams_and_no_sessions(app, method):
     "headers",
     [
         {"MCP-Protocol-Version": None},
-        {"MCP-Protocol-Version": HANDSHAKE},
+        {"MCP-Protocol-Version": HANDSHAKES[0]},
         {"Mcp-Method": None},
         {"Mcp-Method": "ping"},
         {"Mcp-Name": None},
@@ -169,7 +174,7 @@ def test_another_version_is_refused_with_those_of_ours(api, version):
         assert answer.status_code == 400
         error = answer.json["error"]
         assert error["code"] == -32022
-        assert error["data"] == {"supported": [STATELESS, HANDSHAKE], "requested": version}
+        assert error["data"] == {"supported": list(VERSIONS), "requested": version}
 
 
 def test_only_the_public_address_answers(here):

@@ -6,9 +6,11 @@ import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx2
+from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -16,7 +18,7 @@ from tests.support.factories import Api
 from tools import installer
 from tools.stack import ROOT
 
-PINS = ROOT / "tests" / "mcp" / "client"
+PINS, PINS_OF_2025 = (ROOT / "tests" / "mcp" / each for each in ("client", "client_2025"))
 Call = tuple[str, dict[str, Any]]
 
 
@@ -31,7 +33,14 @@ def call(api: Api, name: str, **arguments: Any) -> Any:
     result = call_any(api, name, **arguments)
     assert "isError" not in result, result
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    Draft202012Validator(_schemas(api)[name]).validate(result["structuredContent"])
     return result["structuredContent"]
+
+
+def _schemas(api: Api) -> dict[str, Any]:
+    """What each tool says about its results."""
+    answer = api.post("/mcp", message("tools/list"))
+    return {each["name"]: each["outputSchema"] for each in answer.json["result"]["tools"]}
 
 
 def refused(api: Api, name: str, **arguments: Any) -> Any:
@@ -72,13 +81,13 @@ def by_python(mode: str, url: str, headers: dict[str, str], calls: Sequence[Call
     return asyncio.run(run())
 
 
-def by_node(url: str, headers: dict[str, str], calls: Sequence[Call]) -> Seen:
-    """Connect with the client of npm, and make the calls."""
+def by_node(url: str, headers: dict[str, str], calls: Sequence[Call], pins: Path = PINS) -> Seen:
+    """Connect with the client of npm that `pins` names, and make the calls."""
     code = (PINS / "client.mjs").read_text()
     wanted = json.dumps({"url": url, "headers": headers, "calls": calls})
     done = subprocess.run(
         [*installer.node(), "--input-type=module", "-e", code, wanted],
-        cwd=installer.from_npm(PINS, "mcp-client"),
+        cwd=installer.from_npm(pins, f"mcp-{pins.name}"),
         env=os.environ,
         capture_output=True,
         text=True,

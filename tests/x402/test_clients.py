@@ -1,12 +1,19 @@
 """Unmodified clients at pinned versions, and tools/facilitator.py, on a copy of Base Sepolia."""
 
+import asyncio
+import json
 from contextlib import ExitStack
+from types import SimpleNamespace
 
+import httpx2
 import pytest
 import requests
 from eth_account import Account
-from x402 import x402ClientSync
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from x402 import x402Client, x402ClientSync
 from x402.http.clients import x402_http_adapter
+from x402.mcp.client_async import x402MCPClient
 from x402.mechanisms.evm.exact import register_exact_evm_client
 
 from tests.support.databases import only_once
@@ -104,6 +111,41 @@ def test_the_python_client_buys_one_and_two_tickets(url):
             assert len(_codes(bought.json())) == quantity
     with _session() as careful, pytest.raises(Exception, match="max_amount_per_payment"):
         careful.post(url)
+
+
+class _Session:
+    """The client of PyPI's `mcp`, as x402's client for MCP calls one."""
+
+    def __init__(self, client):
+        self._client = client
+
+    async def call_tool(self, params, **_):
+        meta = params.get("_meta")
+        found = await self._client.call_tool(params["name"], params["arguments"], meta=meta)
+        return SimpleNamespace(**found.model_dump(by_alias=True))
+
+
+@only_once
+def test_the_python_client_for_mcp_buys_in_the_call(stack, url):
+    payments = x402Client()
+    register_exact_evm_client(payments, Account.from_key(BUYER_KEY))
+    payments.set_spend_controls({"max_amount_per_payment": "$50"})
+    tenant, ticket_id = url.split("/")[-4], url.split("/")[-2]
+    event = requests.get(url, timeout=10).json()["offer"]["event_id"]
+    wanted = {"tenant": tenant, "event_id": event, "ticket_id": ticket_id, "quantity": 2}
+
+    async def buy():
+        async with (
+            httpx2.AsyncClient() as http,
+            Client(streamable_http_client(f"{stack.url}/mcp", http_client=http)) as client,
+        ):
+            return await x402MCPClient(_Session(client), payments).call_tool("buy_ticket", wanted)
+
+    bought = asyncio.run(buy())
+    assert bought.payment_made and not bought.is_error, bought.content
+    assert bought.payment_response.success
+    sale = json.loads(bought.content[0]["text"])
+    assert sale["status"] == "confirmed" and len(_codes(sale)) == 2
 
 
 class TestTwoNetworks:

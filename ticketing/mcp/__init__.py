@@ -5,6 +5,7 @@ its own: its schema is in schemas/mcp.py, its errors are the API's, as results w
 
 tools.py: what a tool is: its schema, the role that it needs, how it is called
 buyer_tools.py: tools that need no credential: the secret of an order or ticket is an argument
+paid_tools.py: the tool that is paid by x402 in the call itself
 organizer_tools.py: tools that need a credential of the tenant and a role
 jsonrpc.py: one JSON-RPC message a request
 versions.py: the versions of MCP; what the stateless one repeats in headers

@@ -3,13 +3,6 @@
 import json
 from typing import Any
 
-from schemas.admissions import HeldAdmissionSchema
-from schemas.base import page_of
-from schemas.events import PublicEventDetailSchema, PublicEventSchema
-from schemas.intents import IntentSchema, NewIntentSchema, PurchaseSchema
-from schemas.mcp import QuoteSchema
-from schemas.ticket_types import PublicTicketTypeSchema
-from schemas.waiting_list import JoinedSchema
 from ticketing import credentials
 from ticketing.errors import (
     IntentCanceled,
@@ -19,6 +12,7 @@ from ticketing.errors import (
     PaymentRequired,
 )
 from ticketing.limits import CallClass
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import admission_views, checkout
 from ticketing.services.access import tenants
 from ticketing.services.catalog import public_listing
@@ -31,12 +25,9 @@ from ticketing.web import guesses, idempotency, origin, rate_limit
 from ticketing.web.context import client, config, limited_client, page_request
 
 Arguments = dict[str, Any]
-Result = dict[str, Any]
-
-_EVENTS, _TICKET_TYPES = page_of(PublicEventSchema), page_of(PublicTicketTypeSchema)
 
 
-def list_events(arguments: Arguments) -> Result:
+def list_events(arguments: Arguments) -> Any:
     """List the published events of an organizer, the earliest first, without unlisted ones.
 
     With series, only those of that series: one evening on many dates, or events that belong
@@ -45,11 +36,10 @@ def list_events(arguments: Arguments) -> Result:
     """
     tenant = tenants.find(arguments["tenant"])
     page = page_request(arguments)
-    found = public_listing.list_events(tenant, page, config(), arguments["series"])
-    return _dumped(_EVENTS, found.value)
+    return public_listing.list_events(tenant, page, config(), arguments["series"]).value
 
 
-def get_event(arguments: Arguments) -> Result:
+def get_event(arguments: Arguments) -> Any:
     """Read one published event: when, where, what, and the questions that it asks.
 
     Send answers to those with `ask` order to order_ticket; a required one refuses the order without
@@ -57,11 +47,10 @@ def get_event(arguments: Arguments) -> Result:
     instructions.
     """
     tenant = tenants.find(arguments["tenant"])
-    found = public_listing.get_event(tenant, arguments["event_id"], config())
-    return _dumped(PublicEventDetailSchema, found.value)
+    return public_listing.get_event(tenant, arguments["event_id"], config()).value
 
 
-def list_tickets(arguments: Arguments) -> Result:
+def list_tickets(arguments: Arguments) -> Any:
     """List the ticket types of an event with prices and availability.
 
     price_amount is an integer in units of 10^-decimals of the currency. With availability "held",
@@ -70,11 +59,11 @@ def list_tickets(arguments: Arguments) -> Result:
     """
     tenant = tenants.find(arguments["tenant"])
     page = page_request(arguments)
-    found = public_listing.list_ticket_types(tenant, arguments["event_id"], page, config())
-    return _dumped(_TICKET_TYPES, found.value)
+    event_id = arguments["event_id"]
+    return public_listing.list_ticket_types(tenant, event_id, page, config()).value
 
 
-def quote(arguments: Arguments) -> Result:
+def quote(arguments: Arguments) -> Any:
     """Read what an order would cost now, or why it is not possible. Nothing is held.
 
     Of one ticket type: ticket_id and quantity. Of several of one event, if it has carts: items,
@@ -84,13 +73,11 @@ def quote(arguments: Arguments) -> Result:
     tenant = tenants.find(arguments.pop("tenant"))
     wanted = all_wanted(arguments.pop("items"))
     with guesses.counted(arguments["voucher"]):
-        found = checkout.quote(
-            tenant.id, Order(wanted=wanted, **arguments, client=client()), config()
-        )
-    return _dumped(QuoteSchema, found)
+        order = Order(wanted=wanted, **arguments, client=client())
+        return checkout.quote(tenant.id, order, config())
 
 
-def order_ticket(arguments: Arguments) -> Result:
+def order_ticket(arguments: Arguments) -> Any:
     """Order tickets: hold them until expires_at, fix the price, issue a payment address.
 
     Of one ticket type: ticket_id and quantity. Of several of one event, if it has carts: items,
@@ -117,11 +104,13 @@ def order_ticket(arguments: Arguments) -> Result:
         intent_id = place() if key is None else idempotency.once_for_content(key, content, place)
     intent = intents.read(tenant.id, intent_id)
     intent.client_secret = credentials.client_secret(config().keyring.current, intent_id)
-    more = for_agents.links(origin.origin(), tenant, intent, config())
-    return _dumped(NewIntentSchema, intent) | more
+    url = for_agents.x402_url(origin.origin(), tenant, intent, config())
+    if url is not None:
+        intent.x402_url = url
+    return intent
 
 
-def join_waiting_list(arguments: Arguments) -> Result:
+def join_waiting_list(arguments: Arguments) -> Any:
     """Wait for tickets that are sold out: a mail asks the person to confirm their address.
 
     Only for ticket types with waiting_list true. The first who confirmed gets the first tickets
@@ -134,10 +123,10 @@ def join_waiting_list(arguments: Arguments) -> Result:
     entries.join(
         tenant, wanted.pop("event_id"), wanted.pop("ticket_id"), wanted, limited_client(), config()
     )
-    return _dumped(JoinedSchema, arguments)
+    return arguments
 
 
-def order_status(arguments: Arguments) -> Result:
+def order_status(arguments: Arguments) -> Any:
     """Read the chain now, settle the order, and return its status, with the tickets if paid.
 
     awaiting_payment: pay amount_due. processing: paid, but not final yet: ask again later.
@@ -147,33 +136,29 @@ def order_status(arguments: Arguments) -> Result:
     """
     _open_order(arguments)
     try:
-        intent = checkout.purchase(
+        return checkout.purchase(
             arguments["tenant"], arguments["intent_id"], config(), limited_client()
         )
     except (PaymentRequired, IntentExpired, IntentCanceled, IntentReversed) as error:
-        unpaid = _dumped(IntentSchema, error.extensions["intent"])
-        return unpaid | {"admissions": [], "online_join_url": None}
-    return _dumped(PurchaseSchema, intent)
+        unpaid: PaymentIntent = error.extensions["intent"]
+        unpaid.admissions, unpaid.online_join_url = [], None
+        return unpaid
 
 
-def cancel_order(arguments: Arguments) -> Result:
+def cancel_order(arguments: Arguments) -> Any:
     """Cancel an order that has received no money, and release its tickets. A repeat is harmless."""
     _open_order(arguments)
-    intent = checkout.cancel(
-        arguments["tenant"], arguments["intent_id"], config(), limited_client()
-    )
-    return _dumped(IntentSchema, intent)
+    return checkout.cancel(arguments["tenant"], arguments["intent_id"], config(), limited_client())
 
 
-def get_ticket(arguments: Arguments) -> Result:
+def get_ticket(arguments: Arguments) -> Any:
     """Read a ticket: its holder, the text of its QR code for the door, the link of an online event.
 
     Who has the code can use the ticket.
     """
     rate_limit.count_also(CallClass.CHECKOUT)
     admission = holders.get(arguments["tenant"], arguments["admission_id"], arguments["code"])
-    shown = admission_views.for_holder(admission, config().keyring, shows_code=True)
-    return _dumped(HeldAdmissionSchema, shown)
+    return admission_views.for_holder(admission, config().keyring, shows_code=True)
 
 
 def _open_order(arguments: Arguments) -> None:
@@ -183,8 +168,3 @@ def _open_order(arguments: Arguments) -> None:
         rate_limit.count_also(CallClass.CHECKOUT)
         raise NotFound("This intent does not exist.")
     rate_limit.count_also(CallClass.ORDER, intent_id)
-
-
-def _dumped(schema: Any, found: Any) -> Result:
-    result: Result = schema().dump(found)
-    return result

@@ -10,10 +10,10 @@ from ticketing.mcp.jsonrpc import Code, Message, RpcError
 STATELESS = "2026-07-28"
 """Each request names its version, in a header and in the body. There is no handshake."""
 
-HANDSHAKE = "2025-11-25"
-"""A client calls `initialize` first."""
+HANDSHAKES = ("2025-11-25", "2025-06-18", "2025-03-26")
+"""A client calls `initialize` first. What they have in common is all that tools need."""
 
-VERSIONS = (STATELESS, HANDSHAKE)
+VERSIONS = (STATELESS, *HANDSHAKES)
 
 VERSION_HEADER, METHOD_HEADER, NAME_HEADER = "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"
 PREFIX = "io.modelcontextprotocol/"
@@ -55,7 +55,7 @@ def is_stateless(message: Message, headers: Headers) -> bool:
 def negotiated(params: Mapping[str, Any]) -> str:
     """Return the version with which a handshake is answered: the client's, if it is ours."""
     asked = params.get("protocolVersion")
-    return asked if asked in VERSIONS else HANDSHAKE
+    return asked if asked in VERSIONS else HANDSHAKES[0]
 
 
 def _version_in(params: Mapping[str, Any]) -> Any:

@@ -241,6 +241,7 @@ class PaymentIntent(BaseModel):
     address_qr: str | None
     payment_qr: str | None
     order_qr: str | None
+    x402_url: str  # only if it can be paid so; for MCP
 
     class Meta:
         table_name = "payment_intents"

@@ -135,10 +135,13 @@ def key_digests(purpose: str) -> list[str]:
     The current one is first. Empty if the request has no key. Invalid for a malformed key.
     """
     header = request.headers.get(HEADER)
-    if header is None:
-        return []
+    return [] if header is None else digests_of(header, purpose)
+
+
+def digests_of(key: str, purpose: str) -> list[str]:
+    """Return the digests of such a key that was sent elsewhere than in the header. Invalid."""
     caller = caller_or_none()
-    name = f"{caller.credential_id if caller else 'anonymous'}\n{_parse(header)}"
+    name = f"{caller.credential_id if caller else 'anonymous'}\n{_parse(key)}"
     accepted = config().keyring.accepted
     return [credentials.keyed_digest(each, purpose, name) for each in accepted]
 

@@ -1,7 +1,7 @@
 """The OpenAPI document, flask-smorest's registry for it, and the page that shows it."""
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -86,27 +86,40 @@ def register(app: Flask, blueprints: Iterable[ApiBlueprint]) -> None:
     app.add_url_rule("/docs", view_func=_docs_page, endpoint="docs")
 
 
-def json_schema(schema: type[BaseSchema]) -> dict[str, Any]:
+def schema_of_request(schema: type[BaseSchema]) -> dict[str, Any]:
     """Return the JSON Schema of a request, as the document would have it, without references."""
+    return _json_schema(schema, {"additionalProperties": False}, leaves_out=())
+
+
+def schema_of_response(schema: type[BaseSchema]) -> dict[str, Any]:
+    """Return the JSON Schema of a response, without references and examples.
+
+    It may have further members: adding one breaks nobody.
+    """
+    return _json_schema(schema, {}, leaves_out=("additionalProperties", "example"))
+
+
+def _json_schema(
+    schema: type[BaseSchema], of_objects: dict[str, Any], leaves_out: Sequence[str]
+) -> dict[str, Any]:
     api = _api_of_schemas()
     converter = api.ma_plugin.converter
     assert converter is not None
     found: dict[str, Any] = converter.schema2jsonschema(schema())
     _drop_null_defaults(found)
-    whole: dict[str, Any] = _without_references(found, api.spec.components.schemas)
-    return {**whole, "additionalProperties": False}
+    schemas = api.spec.components.schemas
 
+    def whole(node: Any) -> Any:
+        """Return a part with what it refers to in it. None refers to itself."""
+        if isinstance(node, list):
+            return [whole(each) for each in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            return {**whole(schemas[node["$ref"].rpartition("/")[2]]), **of_objects}
+        return {name: whole(each) for name, each in node.items() if name not in leaves_out}
 
-def _without_references(node: Any, schemas: Mapping[str, Any]) -> Any:
-    """Return a part of a JSON Schema with what it refers to in it. None refers to itself."""
-    if isinstance(node, list):
-        return [_without_references(each, schemas) for each in node]
-    if not isinstance(node, dict):
-        return node
-    if "$ref" in node:
-        schema = schemas[node["$ref"].rpartition("/")[2]]
-        return {**_without_references(schema, schemas), "additionalProperties": False}
-    return {name: _without_references(each, schemas) for name, each in node.items()}
+    return {**whole(found), **of_objects}
 
 
 @cache

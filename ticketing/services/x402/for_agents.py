@@ -10,15 +10,15 @@ from ticketing.services.x402.requirements import SPEND_LIMIT
 GASLESS_PATH = "/v1/checkout/tenants/{tenant}/intents/{intent_id}/gasless"
 
 
-def links(origin: str, tenant: Tenant, intent: PaymentIntent, config: Config) -> dict[str, str]:
+def x402_url(origin: str, tenant: Tenant, intent: PaymentIntent, config: Config) -> str | None:
     """Return where an x402 client orders and pays in one call.
 
-    Empty if no network of the order, which has its payment options, has a facilitator.
+    None if no network of the order, which has its payment options, has a facilitator.
     """
     found = (config.chains.get(each.chain_id) for each in intent.payment_options)
     if not any(chain is not None and chain.facilitator is not None for chain in found):
-        return {}
-    return {"x402_url": origin + goods.path_of(tenant, intent.event_id, intent.items)}
+        return None
+    return origin + goods.path_of(tenant, intent.event_id, intent.items)
 
 
 def sections(origin: str, config: Config) -> list[str]:

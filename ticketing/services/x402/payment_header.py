@@ -1,4 +1,4 @@
-"""Parse PAYMENT-SIGNATURE, the header in which an x402 client (version 2) sends its payment."""
+"""Parse what an x402 client (version 2) sends as its payment: in PAYMENT-SIGNATURE, or by MCP."""
 
 import base64
 import json
@@ -42,7 +42,16 @@ def parse(header: str) -> Payment:
     if len(header) > MAX_BYTES:
         raise InvalidPayment
     try:
-        return _payment(_decoded(header))
+        message = _decoded(header)
+    except (TypeError, ValueError):
+        raise InvalidPayment from None
+    return of_message(message)
+
+
+def of_message(message: Any) -> Payment:
+    """Return the payment in the message itself, which was JSON. InvalidPayment."""
+    try:
+        return _payment(message)
     except (KeyError, TypeError, ValueError):
         raise InvalidPayment from None
 
