@@ -52,8 +52,12 @@ def _qr() -> fields.String:
     )
 
 
+class NewHolderSchema(PersonSchema):
+    """The person that an admission shall belong to. All fields are optional."""
+
+
 class HolderSchema(PersonSchema):
-    """The person an admission belongs to. All fields are optional."""
+    """The person that an admission belongs to."""
 
 
 class ReturnSchema(BaseSchema):
@@ -194,7 +198,7 @@ class GuestListSchema(BaseSchema):
     """The holders of new admissions that cost nothing."""
 
     holders = Items(
-        fields.Nested(HolderSchema), required=True, validate=Length(1, MAX_GUESTS, "items")
+        fields.Nested(NewHolderSchema), required=True, validate=Length(1, MAX_GUESTS, "items")
     )
     reason = Text(
         load_default=None,
@@ -310,7 +314,7 @@ class HeldAdmissionSchema(BaseSchema):
 class HolderChangeSchema(BaseSchema):
     """The holder's fields and the answers to change. Missing ones do not change."""
 
-    holder = fields.Nested(HolderSchema, metadata={"description": "Required without `answers`."})
+    holder = fields.Nested(NewHolderSchema, metadata={"description": "Required without `answers`."})
     answers = Answers()
 
     @validates_schema

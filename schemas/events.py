@@ -204,7 +204,7 @@ class StatusSchema(BaseSchema):
     status = one_of(Publication, required=True)
 
 
-class EventStatusSchema(StatusSchema):
+class EventStatusChangeSchema(StatusSchema):
     """The new status of an event."""
 
     status = one_of(Publication, required=True, metadata={"example": Publication.CANCELED.value})

@@ -51,8 +51,12 @@ TOO_MANY_SEATS = FieldMessage(
 )
 
 
+class NewBuyerSchema(PersonSchema):
+    """What a buyer says about themselves. All fields are optional."""
+
+
 class BuyerSchema(PersonSchema):
-    """What the buyer says about themselves. All fields are optional."""
+    """What the buyer said about themselves."""
 
 
 class WantedItemSchema(BaseSchema):
@@ -191,7 +195,7 @@ class PreflightSchema(WantedSchema):
             " the first that all of them share and that can be used.",
         ),
     )
-    buyer = fields.Nested(BuyerSchema, load_default=dict)
+    buyer = fields.Nested(NewBuyerSchema, load_default=dict)
     max_amount = Int(
         load_default=None,
         validate=Range(0, MAX_SAFE_INTEGER),

@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from schemas.admissions import HolderSchema
+from schemas.admissions import NewHolderSchema
 from schemas.base import BaseSchema, Instant, Text, an_id, documented
 from schemas.checks import Length
 
@@ -14,7 +14,7 @@ class TransferCreateSchema(BaseSchema):
 
     MAY_BE_ABSENT = True
 
-    holder = fields.Nested(HolderSchema, load_default=dict)
+    holder = fields.Nested(NewHolderSchema, load_default=dict)
 
 
 class TransferSchema(BaseSchema):
@@ -43,4 +43,4 @@ class TransferAcceptSchema(BaseSchema):
     """The offer, and the new holder. Fields of the holder that are missing become null."""
 
     offer = Text(required=True, validate=Length(1, 200), metadata=documented(_EXAMPLE_OFFER))
-    holder = fields.Nested(HolderSchema, load_default=dict)
+    holder = fields.Nested(NewHolderSchema, load_default=dict)

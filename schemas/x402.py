@@ -7,7 +7,7 @@ from marshmallow import fields, validates_schema
 from schemas.base import EXAMPLE_TOKEN, BaseSchema, Int, Text, an_id, documented
 from schemas.checks import Length, Range
 from schemas.intents import (
-    BuyerSchema,
+    NewBuyerSchema,
     PurchaseSchema,
     WantedItemSchema,
     check_items,
@@ -23,7 +23,7 @@ _ORIGIN = "https://tickets.example.org/v1/x402/tenants/acme"
 class _OrderSchema(BaseSchema):
     """What every order of an x402 client may have."""
 
-    buyer = fields.Nested(BuyerSchema, load_default=dict)
+    buyer = fields.Nested(NewBuyerSchema, load_default=dict)
     max_amount = Int(
         load_default=None,
         validate=Range(0, MAX_SAFE_INTEGER),

@@ -57,7 +57,7 @@ def door(organizer, schema):
     event |= {"doors_open_at": None, "transfers_end_at": None}
     ticket = {"name": "T", "price_amount": 0, "chain_id": 1, "max_per_order": 100}
     ticket |= {"min_per_order": 1, "sales_start_at": None, "sales_end_at": None}
-    ticket |= {"free_price": False, "max_price_amount": None}
+    ticket |= {"free_price": False, "max_price_amount": None, "deposit_amount": 0}
     of = organizer.event(status="draft")
     events, here = f"{organizer.path}/events", f"{organizer.path}/events/{of['id']}"
     tickets = f"{here}/tickets"
@@ -103,7 +103,7 @@ def door(organizer, schema):
         "Status": lambda: Door(
             "POST", f"{tickets}/{organizer.ticket(of, status='draft')['id']}/status", {}
         ),
-        "EventStatus": lambda: Door("POST", f"{here}/status", {"status": "canceled"}),
+        "EventStatusChange": lambda: Door("POST", f"{here}/status", {"status": "canceled"}),
         "VoucherCreate": lambda: Door("POST", f"{here}/vouchers", vouchers, 201),
         "VoucherBatchCreate": lambda: Door(
             "POST", f"{here}/vouchers/batch", {**vouchers, "count": 1}, 201
@@ -223,6 +223,22 @@ def door(organizer, schema):
             201,
         ),
         "DoorDeviceCreate": lambda: Door("POST", f"{here}/door-devices", {"name": "d"}, 201),
+        # With an API key it is refused after its fields were accepted.
+        "BoxOfficeOrder": lambda: Door(
+            "POST",
+            f"/v1/door/tenants/{organizer.slug}/events/{of['id']}/box-office/orders",
+            {"ticket_id": "x"},
+            403,
+        ),
+        "Release": lambda: Door(
+            "POST", f"{organizer.path}/events/{nothing['event_id']}/deposits/release", {}, 404
+        ),
+        "Join": lambda: Door(
+            "POST",
+            f"{organizer.checkout}/waiting-list",
+            {**nothing, "email": "ada@example.org"},
+            404,
+        ),
         "DoorDeviceRevoke": lambda: Door("POST", f"{device()}/revoke", {}),
         "Pair": lambda: Door("POST", "/v1/door/pair", {}, 401),
         "Scans": lambda: Door(
@@ -239,7 +255,10 @@ def door(organizer, schema):
     }[schema]()
 
 
-NEEDED = {"max_price_amount": {"free_price": True}}
+NEEDED = {
+    "max_price_amount": {"free_price": True},
+    "deposit_amount": {"price_amount": 5_000_000},
+}
 """What a field needs beside it."""
 
 

@@ -30,7 +30,7 @@ BODIES = (
     "RefundSettle",
     "RefundsSettle",
     "PayoutCreate",
-    "EventStatus",
+    "EventStatusChange",
     "Scan",
     "DoorDeviceCreate",
     "WebhookCreate",

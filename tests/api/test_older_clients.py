@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import UNREACHABLE_RPC
 from tests.support.databases import only_once
 from tests.support.doors import OPEN, moment, redeem
 from tests.support.factories import PRICE, Api, in_days, worker_once
 from tests.support.json_schema import check
 from tests.support.webhook_endpoints import new_webhook
+from tests.support.x402 import Facilitator
 from tools import anvil
 
 pytestmark = only_once
@@ -76,9 +76,15 @@ class OlderClient:
 
 
 @pytest.fixture
-def environ(environ):
+def facilitator():
+    with Facilitator() as running:
+        yield running
+
+
+@pytest.fixture
+def environ(environ, facilitator):
     """A configuration with which every surface is open, and payments count at once."""
-    x402 = {"X402_FACILITATOR_URL_31337": UNREACHABLE_RPC, "PUBLIC_URL": "https://t.example.org"}
+    x402 = {"X402_FACILITATOR_URL_31337": facilitator.url, "PUBLIC_URL": "https://t.example.org"}
     return environ | x402 | {"CONFIRMATIONS_31337": "1"}
 
 

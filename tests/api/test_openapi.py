@@ -153,6 +153,35 @@ def test_every_request_has_an_example_that_the_service_accepts(document):
     assert bodies >= 10
 
 
+def test_what_is_sent_is_closed_and_what_is_answered_is_open(document):
+    """A client that checks answers must not break when a later version adds a field."""
+
+    def schemas_in(node, found):
+        for each in walk(node):
+            name = each.get("$ref", "").rpartition("/")[2] if isinstance(each, dict) else ""
+            if name in document["components"]["schemas"] and name not in found:
+                found.add(name)
+                schemas_in(document["components"]["schemas"][name], found)
+        return found
+
+    sent, answered = set(), set()
+    for _, _, operation in operations(document):
+        schemas_in(operation.get("requestBody", {}), sent)
+        schemas_in(operation["responses"], answered)
+    assert sent and answered and not sent & answered
+    for name, schema in document["components"]["schemas"].items():
+        assert (schema.get("additionalProperties") is False) == (name in sent), name
+
+
+def test_no_schema_has_the_name_that_generators_give_to_a_field(document):
+    """The generator of Python clients dropped Event: EventStatus was the name of a request."""
+    schemas = document["components"]["schemas"]
+    for name, schema in schemas.items():
+        for field, of in schema["properties"].items():
+            if "enum" in of:
+                assert name + field.title().replace("_", "") not in schemas, (name, field)
+
+
 def test_every_success_has_a_whole_example(document):
     for path, method, operation in operations(document):
         successes = [status for status in operation["responses"] if status.startswith("2")]

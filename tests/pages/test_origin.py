@@ -79,7 +79,7 @@ def test_errors_are_pages_but_for_programs(api):
         assert (page.status_code, page.mimetype) == (404, "text/html"), path
         assert "X-Request-ID" in page.headers and path not in page.text
         assert page.headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
-    for path in ("/v1/none", "/v1", "/static/none", "/mcp/none"):
+    for path in ("/v1/none", "/v1", "/static/none", "/mcp/none", "/.well-known/none"):
         assert api.get(path).mimetype == "application/problem+json", path
 
 

@@ -23,6 +23,7 @@ from tests.support.field_values import (
 from ticketing import ids
 from ticketing.constants import QuestionType
 from ticketing.notification_types import NotificationType
+from ticketing.waiting_list import EntryStatus
 
 ADDRESS = "0x" + "ab" * 20
 TX_HASH = {"tx_hash": "0x" + "ab" * 32}
@@ -130,7 +131,7 @@ CASES = {
     "TicketTypeCreate": {**TICKET_TYPE, "status": NEW_STATUS},
     "TicketTypeChange": TICKET_TYPE,
     "Status": {"status": choice("draft", "published", "canceled")},
-    "EventStatus": {"status": choice("draft", "published", "canceled"), "refund": BOOLEAN},
+    "EventStatusChange": {"status": choice("draft", "published", "canceled"), "refund": BOOLEAN},
     "X402EventOrder": {
         "items": WANTED,
         "buyer": HOLDER,
@@ -273,7 +274,22 @@ CASES = {
         "name": text(1, 100),
         "gate": text(1, 100, null=True),
         "show_names": BOOLEAN,
+        "sells": BOOLEAN,
         "expires_at": ([in_days(1)], BAD_TIMES),
+    },
+    "BoxOfficeOrder": {
+        "ticket_id": text(1, 80),
+        "quantity": integer(1, 100),
+        "chain_id": integer(1, 2**53 - 1, null=True),
+    },
+    "Release": {"force": BOOLEAN},
+    "Join": {
+        "event_id": text(1, 80),
+        "ticket_id": text(1, 80),
+        "quantity": integer(1, 4),
+        "email": NEEDED_EMAIL,
+        "name": NAME,
+        "locale": choice("de", "en", "pl", null=True),
     },
     "DoorDeviceRevoke": {"undo_since": ([*GOOD_TIMES, None], BAD_TIMES)},
     "Pair": {"pairing_code": text(1, 40)},
@@ -374,6 +390,7 @@ QUERIES = {
     "/sales": {"event_id": ID, "by": option("day")},
     "/audit-log": {**PAGE, "actor": NAMED, "subject": NAMED},
     "/events/{event_id}/door-devices": PAGE,
+    "/events/{event_id}/waiting-list": {**PAGE, "status": option(*EntryStatus)},
     "/events/{event_id}/vouchers": {
         **PAGE,
         "status": option("active", "used_up", "expired", "disabled"),

@@ -11,7 +11,7 @@ from schemas.events import (
     EventCreateSchema,
     EventListQuery,
     EventSchema,
-    EventStatusSchema,
+    EventStatusChangeSchema,
 )
 from ticketing.constants import Publication
 from ticketing.errors import (
@@ -91,7 +91,7 @@ def change_event(body: dict[str, Any], tenant: str, event_id: str) -> Event:
 
 @blp.post("/<event_id>/status")
 @idempotent
-@blp.arguments(EventStatusSchema)
+@blp.arguments(EventStatusChangeSchema)
 @blp.response(200, EventSchema)
 @audited(EventSchema, before=events.get, details=("refund",))
 @blp.raises(NotFound, InvalidTransition, HasIntents)

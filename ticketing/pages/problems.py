@@ -19,6 +19,7 @@ _FOR_PROGRAMS = frozenset(
         "healthz",
         "readyz",
         "metrics",
+        ".well-known",
     ],
 )
 """The first words of paths that programs ask for."""

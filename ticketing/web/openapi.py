@@ -1,7 +1,7 @@
 """The OpenAPI document, flask-smorest's registry for it, and the page that shows it."""
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -211,8 +211,13 @@ def _completed(generated: dict[str, Any], headers: dict[str, Any]) -> dict[str, 
     for tag in document["tags"]:
         tag["name"] = _title(tag["name"])
     document["components"]["headers"] = headers
-    for schema in document["components"]["schemas"].values():
+    schemas = document["components"]["schemas"]
+    asked = _asked_with(document["paths"], schemas)
+    for name, schema in schemas.items():
         _drop_null_defaults(schema)
+        if name not in asked:
+            # A response may have further members: adding one breaks nobody.
+            schema.pop("additionalProperties", None)
     for item in document["paths"].values():
         # Documentation pages show parameters of the path after those of the operation.
         of_path = item.pop("parameters", [])
@@ -232,6 +237,28 @@ def _completed(generated: dict[str, Any], headers: dict[str, Any]) -> dict[str, 
                 if parameter["schema"].get("default", "") is None:
                     del parameter["schema"]["default"]
     return document
+
+
+def _asked_with(paths: dict[str, Any], schemas: Mapping[str, Any]) -> set[str]:
+    """Return the names of the schemas that requests have, with those inside them."""
+    found: set[str] = set()
+    nodes: list[Any] = [
+        operation.get("requestBody", {})
+        for item in paths.values()
+        for name, operation in item.items()
+        if name != "parameters"
+    ]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, dict):
+            name = node.get("$ref", "").rpartition("/")[2]
+            if name and name not in found:
+                found.add(name)
+                nodes.append(schemas[name])
+            nodes.extend(node.values())
+        elif isinstance(node, list):
+            nodes.extend(node)
+    return found
 
 
 def _headers_of(status: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from werkzeug import Response as AnyResponse
 from schemas.events import (
     EventChangeSchema,
     EventSchema,
-    EventStatusSchema,
+    EventStatusChangeSchema,
     timezones,
 )
 from schemas.forms import NewEventForm
@@ -164,7 +164,7 @@ def cancel_event(event_id: str) -> AnyResponse:
     """Cancel an event, with or without refunds."""
 
     def cancel() -> str:
-        refund = typed_forms.read(EventStatusSchema).get("refund", True)
+        refund = typed_forms.read(EventStatusChangeSchema).get("refund", True)
         change = partial(
             events.change_status, caller().tenant, event_id, Publication.CANCELED, config()
         )
