@@ -23,7 +23,7 @@ from schemas.base import (
 )
 from schemas.checks import ALWAYS, Length, Range
 from schemas.locales import a_locale, an_order_locale
-from schemas.people import PersonSchema
+from schemas.people import BuyerSchema, NewBuyerSchema
 from schemas.questions import Answers
 from schemas.refunds import PaidRefundSchema
 from ticketing.constants import (
@@ -49,14 +49,6 @@ DISTINCT = FieldMessage("distinct", "Must have distinct ticket types.")
 TOO_MANY_SEATS = FieldMessage(
     "seats", f"Must have at most {MAX_PER_ORDER} seats in all.", max=MAX_PER_ORDER
 )
-
-
-class NewBuyerSchema(PersonSchema):
-    """What a buyer says about themselves. All fields are optional."""
-
-
-class BuyerSchema(PersonSchema):
-    """What the buyer said about themselves."""
 
 
 class WantedItemSchema(BaseSchema):

@@ -9,3 +9,11 @@ class PersonSchema(BaseSchema):
 
     email = an_email("ada@example.org")
     name = Text(allow_none=True, validate=Length(1, 200), metadata=documented("Ada"))
+
+
+class NewBuyerSchema(PersonSchema):
+    """What a buyer says about themselves. All fields are optional."""
+
+
+class BuyerSchema(PersonSchema):
+    """What the buyer said about themselves."""

@@ -7,12 +7,12 @@ from marshmallow import fields, validates_schema
 from schemas.base import EXAMPLE_TOKEN, BaseSchema, Int, Text, an_id, documented
 from schemas.checks import Length, Range
 from schemas.intents import (
-    NewBuyerSchema,
     PurchaseSchema,
     WantedItemSchema,
     check_items,
 )
 from schemas.locales import an_order_locale
+from schemas.people import NewBuyerSchema
 from schemas.questions import Answers
 from ticketing.constants import CURRENCY, MAX_CODE_TYPED, MAX_ITEMS, MAX_PER_ORDER, MAX_SAFE_INTEGER
 

@@ -4,6 +4,7 @@ This file has what they share: a missing program, and something that runs until 
 
 run.py: `make run`: everything on this machine until Ctrl-C
 demo.py, demo_agent.py: `make demo`: sells a ticket, step by step; an agent with a wallet buys one
+agent_local.py, local_facilitator.py: one buys of the demo tenant; the facilitator of a local chain
 stack.py, json_client.py: starts web server and worker as an operator does; a small client of them
 version_before.py: the source of the version before, which serves while this one migrates
 anvil.py, postgres.py: a real node with a test token; a temporary Postgres, with a standby

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools import installer
@@ -17,13 +18,25 @@ class AgentRefused(Exception):
     """The client did not pay. The message is its own."""
 
 
-def buy(url: str, key: str, *, quantity: int | None = None, limit: str | None = None) -> Any:
+def buy(
+    url: str,
+    key: str,
+    *,
+    quantity: int | None = None,
+    limit: str | None = None,
+    assets: Sequence[Mapping[str, str]] = (),
+) -> Any:
     """POST to `url` with the npm client, and return its `status`, `receipt` and `body`.
 
-    `limit` is the client's spend limit, such as $50. AgentRefused, ToolMissing.
+    `limit` is the client's spend limit, such as $50. `assets`: further tokens that it may spend, as
+    its `allowedAssets`. AgentRefused, ToolMissing.
     """
     arguments = [url] if quantity is None else [url, str(quantity)]
-    variables = {"AGENT_KEY": key, **({} if limit is None else {"AGENT_SPEND_LIMIT": limit})}
+    variables = {"AGENT_KEY": key}
+    if limit is not None:
+        variables["AGENT_SPEND_LIMIT"] = limit
+    if assets:
+        variables["AGENT_ASSETS"] = json.dumps(assets)
     done = subprocess.run(
         [*installer.node(), "--input-type=module", "-", *arguments],
         cwd=installer.from_npm(PINS, "agent"),

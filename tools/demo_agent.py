@@ -4,10 +4,8 @@ Everything runs on this machine, on a copy of Base Sepolia. Exits with 1 if it g
 """
 
 import json
-import os
 import re
 import secrets
-import subprocess
 import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -15,19 +13,15 @@ from typing import Any
 
 import urllib3
 
-from tools import ToolMissing, agent, anvil
+from tools import ToolMissing, agent, anvil, local_facilitator
+from tools.agent_local import AGENT_KEY
 from tools.json_client import Client
-from tools.stack import ROOT, StackFailed, new_stack
+from tools.stack import StackFailed, new_stack
 
 CHAIN = 84532
 USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
-AGENT_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
-GAS_KEY = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6"
-"""The keys of anvil's accounts 1, which gets test USDC, and 3. Everybody knows them."""
-
 PRICE = 5_000_000
 _PATTERN = re.compile(r"/v1/x402/tenants/\{tenant\}/tickets/\{ticket_id\}/orders")
-_LISTENS = re.compile(r"http://127\.0\.0\.1:[0-9]+")
 
 
 def main() -> None:
@@ -47,24 +41,6 @@ def put_usdc(node: anvil.Anvil, token: str = USDC) -> None:
     anvil.mint(node.rpc, token, anvil.BUYER, anvil.BUYER_TOKENS)
 
 
-def start_facilitator(running: ExitStack, rpc_url: str, token: str) -> str:
-    """Start tools/facilitator.py in its own process, and return its URL. RuntimeError."""
-    process = running.enter_context(
-        subprocess.Popen(
-            [sys.executable, "-m", "tools.facilitator", "--rpc-url", rpc_url, "--port", "0"],
-            cwd=ROOT,
-            env={**os.environ, "FACILITATOR_KEY": GAS_KEY, "FACILITATOR_TOKEN": token},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-    )
-    running.callback(process.terminate)
-    found = _LISTENS.search(process.stdout.readline() if process.stdout else "")
-    if found is None:
-        raise RuntimeError("the facilitator did not start")
-    return found[0]
-
-
 def _open_shop(running: ExitStack) -> tuple[str, str]:
     """Start the chain, the facilitator and the service with an event. Return URL and tenant."""
     node = running.enter_context(anvil.Anvil(chain_id=CHAIN, block_time=1))
@@ -73,7 +49,7 @@ def _open_shop(running: ExitStack) -> tuple[str, str]:
     variables = {
         f"RPC_URL_{CHAIN}": node.url,
         f"CONFIRMATIONS_{CHAIN}": "1",
-        f"X402_FACILITATOR_URL_{CHAIN}": start_facilitator(running, node.url, token),
+        f"X402_FACILITATOR_URL_{CHAIN}": local_facilitator.start(running, node.url, token),
         f"X402_FACILITATOR_TOKEN_{CHAIN}": token,
     }
     stack = new_stack(running, variables)
@@ -81,6 +57,7 @@ def _open_shop(running: ExitStack) -> tuple[str, str]:
     stack.start_web()
     stack.start_worker()
     stack.wait_for_receivers(CHAIN)
+    stack.wait_for_facilitators()
     wallet = ("--address", anvil.SELLER, "--chains", str(CHAIN))
     key = stack.create_tenant("demo", "Demo", *wallet)
     _publish(Client(stack.url), {"X-API-Key": key})

@@ -1,8 +1,10 @@
 """`make run`: run everything on this machine until Ctrl-C.
 
-That is two chains, the database, the web server, the worker, a mail server that only prints, and a
-receiver of webhooks. `make run HOST=192.168.1.20`, an address of this machine, serves phones in its
-network, too. Everybody in that network can open the pages.
+That is two chains, the database, the web server, the worker, a mail server that only prints, a
+receiver of webhooks and, if its packages are installed, an x402 facilitator for each chain.
+
+`make run HOST=192.168.1.20`, an address of this machine, serves phones in its network, too.
+Everybody in that network can open the pages.
 """
 
 import fcntl
@@ -23,7 +25,7 @@ from zoneinfo import available_timezones
 
 from dotenv import dotenv_values
 
-from tools import ToolMissing, anvil
+from tools import ToolMissing, anvil, local_facilitator
 from tools.json_client import Client
 from tools.mail_catcher import MailCatcher
 from tools.receiver import Receiver
@@ -78,6 +80,7 @@ Move the money of paid orders to the organizer's wallet, and pay back what buyer
   make collect
   make payback
 
+{agents}
 To see the local chains in a browser wallet, add these networks to it:
 
   name      ticketing, local           ticketing, local 2
@@ -87,6 +90,16 @@ To see the local chains in a browser wallet, add these networks to it:
   token     {token}   (test USDC, 6 decimals, on both)
 """
 
+
+WITH_AGENTS = """\
+Let an agent with the stock x402 client buy a ticket:
+
+  make agent
+"""
+
+WITHOUT_AGENTS = """\
+Agents buy by x402 if a facilitator is installed: 'make demo-agent' does that, and shows it.
+"""
 
 IN_THE_NETWORK = """\
 Phones in your network can open {page}, and the links of orders and tickets. The console stays on
@@ -129,6 +142,10 @@ def _run(host: str | None) -> None:
         _say("the database, the web server, the worker")
         if "SMTP_URL" not in variables:
             variables |= _mail(running)
+        has_agents = local_facilitator.is_installed()
+        if has_agents:
+            _say("an x402 facilitator for each chain")
+            variables |= _facilitators(running, nodes)
         # Before the worker, so that it stops after it.
         receiver = running.enter_context(_receiver())
         stack = running.enter_context(Stack(variables, log=LOG_FILE, host=host))
@@ -140,12 +157,14 @@ def _run(host: str | None) -> None:
         # An order of a wallet that is an address needs it.
         for chain_id in nodes:
             stack.wait_for_receivers(chain_id)
+        stack.wait_for_facilitators()
         page = f"{variables['PUBLIC_URL']}/{TENANT}/{demo['slug']}"
         console = f"{stack.url}/console"
         if not _is_managed(stack):
             console = _invitation(stack).replace(variables["PUBLIC_URL"], stack.url)
         told = {"url": stack.url, "page": page, "console": console, **demo}
         told |= {"wallet": anvil.SELLER, "token": anvil.TOKEN_ADDRESS}
+        told["agents"] = WITH_AGENTS if has_agents else WITHOUT_AGENTS
         told["rpc_url"], told["second_rpc_url"] = (node.url for node in nodes.values())
         print(HELP.format(**told), flush=True)
         if host:
@@ -170,6 +189,18 @@ def _chains(running: ExitStack, ports: Mapping[int, int]) -> dict[int, anvil.Anv
         )
         anvil.ensure_token(nodes[chain_id].rpc)
     return nodes
+
+
+def _facilitators(running: ExitStack, nodes: Mapping[int, anvil.Anvil]) -> dict[str, str]:
+    """Start a facilitator for each chain. Return the configuration that uses them."""
+    found = {}
+    for chain_id, node in nodes.items():
+        token = secrets.token_urlsafe(24)
+        found[f"X402_FACILITATOR_URL_{chain_id}"] = local_facilitator.start(
+            running, node.url, token
+        )
+        found[f"X402_FACILITATOR_TOKEN_{chain_id}"] = token
+    return found
 
 
 def _lock(running: ExitStack) -> None:

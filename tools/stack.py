@@ -10,9 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import urllib3
 
@@ -102,15 +103,33 @@ class Stack(Running):
 
         Before that, orders of a tenant whose wallet is an address are refused there.
         """
+
+        def is_proved(answer: Any) -> bool:
+            here = [each for each in answer["data"] if each["chain_id"] == chain_id]
+            return any(each["has_receivers"] for each in here)
+
+        self._wait("/v1/chains", is_proved, f"has not proved receivers on chain {chain_id}")
+
+    def wait_for_facilitators(self) -> None:
+        """Wait until the worker has asked the x402 facilitators, and all can be used. StackFailed.
+
+        Before that, x402 is off.
+        """
+
+        def can_settle(answer: Any) -> bool:
+            return not any(each["facilitator_refusal"] for each in answer["chains"])
+
+        self._wait("/readyz", can_settle, "has not found the facilitators of x402")
+
+    def _wait(self, path: str, holds: Callable[[Any], bool], otherwise: str) -> None:
         http = urllib3.PoolManager(retries=False, timeout=START_SECONDS)
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             self.check()
-            chains = http.request("GET", f"{self.url}/v1/chains").json()["data"]
-            if any(each["chain_id"] == chain_id and each["has_receivers"] for each in chains):
+            if holds(http.request("GET", self.url + path).json()):
                 return
             time.sleep(0.05)
-        raise StackFailed(f"the worker has not proved receivers on chain {chain_id}")
+        raise StackFailed(f"the worker {otherwise}")
 
     def pid(self, name: str = "web") -> int:
         """Return the pid of gunicorn's first process, or of a worker."""

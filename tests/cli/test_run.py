@@ -172,6 +172,19 @@ def test_collect_and_payback_work_on_the_second_chain(folder, ports, running):
     assert [anvil.balance(partial(rpc, port), *holder) for port in ports[1:]] == [0, 1_000_000]
 
 
+def test_an_agent_buys_by_x402(folder, running):
+    """The test packages have those of a facilitator."""
+    assert any("make agent" in line for line in iter(running.stdout.readline, ""))
+    code, said = ended(folder, "tools.agent_local")
+    assert code == 0, said
+    assert " is confirmed\n" in said and "code " in said
+
+
+def test_an_agent_needs_make_run(folder):
+    told = "make agent: run 'make run' first, in another terminal\n"
+    assert ended(folder, "tools.agent_local") == (1, told)
+
+
 def test_payback_needs_make_run(folder):
     told = "make payback: run 'make run' first, in another terminal\n"
     assert ended(folder, PAYBACK) == (1, told)

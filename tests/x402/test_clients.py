@@ -23,8 +23,8 @@ from tests.support.refunds import account
 from tests.support.remote import RemoteOrganizer, in_process
 from tests.support.x402 import BUYER_KEY, TOKEN, decoded
 from ticketing.chain.registry import REGISTRY
-from tools import agent, anvil
-from tools.demo_agent import CHAIN, put_usdc, start_facilitator
+from tools import agent, anvil, local_facilitator
+from tools.demo_agent import CHAIN, put_usdc
 
 pytestmark = pytest.mark.long
 
@@ -44,7 +44,7 @@ def sepolia(starts_processes):
 def facilitator_url(sepolia):
     """tools/facilitator.py, as an operator runs it."""
     with ExitStack() as running:
-        yield start_facilitator(running, sepolia.url, TOKEN)
+        yield local_facilitator.start(running, sepolia.url, TOKEN)
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ class TestTwoNetworks:
                 **variables,
                 f"RPC_URL_{BASE}": base.url,
                 f"CONFIRMATIONS_{BASE}": "1",
-                f"X402_FACILITATOR_URL_{BASE}": start_facilitator(running, base.url, TOKEN),
+                f"X402_FACILITATOR_URL_{BASE}": local_facilitator.start(running, base.url, TOKEN),
                 f"X402_FACILITATOR_TOKEN_{BASE}": TOKEN,
             }
 

@@ -12,8 +12,8 @@ from tests.support.processes import variables_of
 from tests.support.relayer import held
 from tests.support.remote import eventually, in_process
 from tests.support.x402 import TOKEN, Facilitator
-from tools import anvil
-from tools.demo_agent import CHAIN, USDC, put_usdc, start_facilitator
+from tools import anvil, local_facilitator
+from tools.demo_agent import CHAIN, USDC, put_usdc
 from tools.json_client import Client
 
 pytestmark = pytest.mark.long
@@ -111,7 +111,7 @@ class TestRealFacilitator:
     @pytest.fixture
     def variables(self, database_url, node):
         with ExitStack() as running:
-            url = start_facilitator(running, node.url, TOKEN)
+            url = local_facilitator.start(running, node.url, TOKEN)
             made = variables_of(database_url)
             del made["RPC_URL_31337"]
             yield {

@@ -16,6 +16,14 @@ class SettlementState(StrEnum):
     FAILED = "failed"
 
 
+class Outcome(StrEnum):
+    """What a facilitator says about a transfer. It proves nothing."""
+
+    SUBMITTED = "submitted"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
 class X402Settlement(BaseModel):
     """One signed transfer (EIP-3009) to an order's address. It is written before it is submitted.
 

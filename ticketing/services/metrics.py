@@ -12,10 +12,10 @@ from ticketing.chain.registry import LOOK_ALIKES, Chain
 from ticketing.constants import IntentStatus
 from ticketing.models.payment_intents import AWAITING, OWING, UNSETTLED, PaymentIntent
 from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
+from ticketing.models.x402 import Outcome
 from ticketing.services import chains, counters
 from ticketing.services.notifications import figures
 from ticketing.services.notifications.figures import Figures
-from ticketing.services.x402.facilitator import Outcome
 
 _ENTERED = [status for status in IntentStatus if status is not IntentStatus.AWAITING_PAYMENT]
 

@@ -25,6 +25,7 @@ refund_check.py: compares the block of each refund once more when it is deep, an
 payout_reader.py: reads in final blocks what payers of lists paid back, and books it as refunds
 unassigned_sweep.py: reads what receivers hold that belong to no order
 receiver_check.py: proves once that receivers have the same addresses on a chain as everywhere
+facilitator_check.py: asks the facilitator of x402 whether it can settle
 wallet_checks.py: asks a chain about addresses of wallets that it was not asked about yet
 wallet_changes.py: makes changes of wallets that have waited, after another check
 chain_tasks.py: further tasks for each chain, such as that of x402

@@ -1,16 +1,20 @@
 // Buy with the unmodified x402 client: `buy.mjs URL [QUANTITY]`. AGENT_KEY is the key of a wallet.
 // AGENT_SPEND_LIMIT is the client's limit for one payment, such as $50. Its default is $1.
+// AGENT_ASSETS are further tokens with limits of their own, as JSON: the client knows USDC only.
 import { ExactEvmScheme } from "@x402/evm";
 import { decodePaymentResponseHeader, wrapFetchWithPaymentFromConfig } from "@x402/fetch";
 import { privateKeyToAccount } from "viem/accounts";
 
 const [url, quantity] = process.argv.slice(2);
-const { AGENT_KEY, AGENT_SPEND_LIMIT } = process.env;
+const { AGENT_KEY, AGENT_SPEND_LIMIT, AGENT_ASSETS } = process.env;
 const client = new ExactEvmScheme(privateKeyToAccount(AGENT_KEY));
-const limit = AGENT_SPEND_LIMIT && { spendControls: { maxAmountPerPayment: AGENT_SPEND_LIMIT } };
+const spendControls = {
+  ...(AGENT_SPEND_LIMIT && { maxAmountPerPayment: AGENT_SPEND_LIMIT }),
+  ...(AGENT_ASSETS && { allowedAssets: JSON.parse(AGENT_ASSETS) }),
+};
 const pay = wrapFetchWithPaymentFromConfig(fetch, {
   schemes: [{ network: "eip155:*", client }],
-  ...limit,
+  spendControls,
 });
 const order = { method: "POST" };
 if (quantity) {

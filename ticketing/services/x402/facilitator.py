@@ -8,7 +8,6 @@ import logging
 import re
 import time
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -16,6 +15,7 @@ import urllib3
 
 from ticketing import nesting
 from ticketing.chain.registry import Facilitator
+from ticketing.models.x402 import Outcome
 from ticketing.services.x402.payment_header import SCHEME, VERSION
 
 TIMEOUT_SECONDS = 15.0
@@ -31,14 +31,6 @@ _TX_HASH = re.compile(r"0x[0-9a-fA-F]{64}")
 log = logging.getLogger(__name__)
 
 _pool = urllib3.PoolManager(maxsize=4, retries=False)
-
-
-class Outcome(StrEnum):
-    """What a facilitator says about a transfer."""
-
-    SUBMITTED = "submitted"
-    REFUSED = "refused"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)

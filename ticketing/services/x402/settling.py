@@ -11,10 +11,10 @@ from ticketing.chain.registry import Chain, Facilitator
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.x402 import SettlementState, X402Settlement
+from ticketing.models.x402 import Outcome, SettlementState, X402Settlement
 from ticketing.services import counters
 from ticketing.services.x402 import claims, facilitator, goods, requirements
-from ticketing.services.x402.facilitator import Outcome, Verdict
+from ticketing.services.x402.facilitator import Verdict
 from ticketing.services.x402.payment_header import VERSION
 from ticketing.services.x402.requirements import Market, Way
 

@@ -7,10 +7,10 @@ from ticketing.config import Config
 from ticketing.constants import IntentStatus
 from ticketing.errors import NodesBusy
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.x402 import SettlementState, X402Settlement
+from ticketing.models.x402 import Outcome, SettlementState, X402Settlement
 from ticketing.services import node_slots
 from ticketing.services.x402 import claims, sales, settling
-from ticketing.services.x402.facilitator import Outcome, Verdict
+from ticketing.services.x402.facilitator import Verdict
 from ticketing.services.x402.requirements import Market
 
 
