@@ -4,7 +4,6 @@ This file has what they share: a missing program, and something that runs until 
 
 run.py: `make run`: everything on this machine until Ctrl-C
 demo.py, demo_agent.py: `make demo`: sells a ticket, step by step; an agent with a wallet buys one
-agent_local.py, local_facilitator.py: one buys of the demo tenant; the facilitator of a local chain
 stack.py, json_client.py: starts web server and worker as an operator does; a small client of them
 version_before.py: the source of the version before, which serves while this one migrates
 anvil.py, postgres.py: a real node with a test token; a temporary Postgres, with a standby
@@ -15,6 +14,7 @@ reaper.py: ends servers whose process was killed, so that no node and no Postgre
 mail_catcher.py, receiver.py: a mail server that delivers nothing; a receiver of webhooks that
     verifies
 agent.py, facilitator.py: the npm client of x402; a facilitator that pays the gas
+agent_local.py, local_facilitator.py: `make agent`; starts the facilitator of a local chain
 chromium.py, headless.py: a real Chromium; run without a window
 screenshots.py, screenshots_shop.py, screenshots_networks.py: `make screenshots` of buyers' pages
 sample_picture.py: the picture of the demo event

@@ -69,7 +69,7 @@ class Door:
             "ticket_id": ticket["id"],
             "intent_id": buyer.intent["id"],
             "admission_id": buyer.purchase().json["admissions"][0]["id"],
-            **made_for(organizer, ticket["event_id"]),
+            **made_for(organizer, ticket["event_id"], ticket["id"]),
         }
 
     def fields(self):

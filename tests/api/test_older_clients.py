@@ -34,6 +34,7 @@ OPERATIONS = {
     for path, methods in DOCUMENT["paths"].items()
     for method, operation in methods.items()
 }
+TYPES = DOCUMENT["components"]["schemas"]["Notification"]["properties"]["type"]["enum"]
 XPUB_ONLY = set()
 HOLDERS_AND_DOORS = ("/v1/checkout/", "/v1/door/")
 NOT_JSON = ("text/csv", "text/calendar")
@@ -71,8 +72,12 @@ class OlderClient:
         assert answer.mimetype == kind, name
         if kind in NOT_JSON:
             return answer.text
-        check(DOCUMENT, content["schema"], answer.json, name, more=True)
-        return answer.json
+        found = answer.json
+        if name == "notifications_list_notifications":
+            # The document says that there may be new types: it leaves out what it does not know.
+            found = {**found, "data": [each for each in found["data"] if each["type"] in TYPES]}
+        check(DOCUMENT, content["schema"], found, name, more=True)
+        return found
 
 
 @pytest.fixture

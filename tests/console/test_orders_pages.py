@@ -4,18 +4,20 @@ import re
 
 import pytest
 
-from tests.support.admissions import FREE, given
+from tests.support.admissions import FREE, admissions_of, given, sold
 from tests.support.carts import SHIRT_PRICE, buyer_of, shop_of_two, use_voucher
 from tests.support.console import sign_in
 from tests.support.factories import PRICE, worker_once
 from tests.support.order_pages import text_of
-from tests.support.refunds import overpay
+from tests.support.refunds import overpay, state
 from ticketing import clock
 from ticketing.constants import DEFAULT_PAGE
 from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.notification_types import MailKind
+from ticketing.notification_types import MailKind, NotificationType
+from ticketing.pages.console.words import SENT_TYPES
 from ticketing.services.notifications import mail_queue
+from tools import anvil
 
 ORDERS = "/console/orders"
 ADA = {"name": "Ada Lovelace", "email": "Ada@Example.org"}
@@ -104,6 +106,30 @@ def test_an_order_shows_its_money_payments_and_what_happened(acme, node, reader)
         buyer.intent["address"],
     ):
         assert said in page, said
+
+
+def test_a_ticket_that_is_given_back_and_kept_is_in_its_story(acme, node, reader):
+    ticket = acme.ticket(returns="when_resold", return_fee_percent=0)
+    buyer = sold(acme, node, ticket)
+    (seat,) = admissions_of(buyer)
+    assert state(buyer, anvil.BUYER).status_code == 200
+    held = acme.with_headers({"Authorization": f"Bearer {seat.code}"})
+    for path in ("return", "return/cancel"):
+        answer = held.post(f"{acme.checkout}/admissions/{seat.id}/{path}", {})
+        assert answer.status_code == 200, answer.json
+    page = reader.get(f"{ORDERS}/{buyer.intent['id']}").text
+    assert "Ticket given back" in page and "Ticket kept after all" in page
+
+
+def test_a_part_that_arrived_is_in_the_story(acme, node, reader):
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node, 1_000_000)
+    worker_once(acme.app)
+    assert "A part was paid" in reader.get(f"{ORDERS}/{buyer.intent['id']}").text
+
+
+def test_every_type_has_its_words():
+    assert SENT_TYPES.keys() == set(NotificationType)
 
 
 def test_tickets_that_were_issued_together_are_one_line(reader, order):

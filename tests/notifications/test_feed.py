@@ -17,7 +17,7 @@ pytestmark = pytest.mark.sql
 
 
 def position_gone(organizer, after):
-    api = organizer.api("read")
+    api = organizer.api()
     answer = api.get(f"{organizer.path}/notifications?after={after}")
     if answer.status_code == 410:
         assert answer.json["code"] == "feed_position_gone"

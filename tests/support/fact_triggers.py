@@ -42,6 +42,8 @@ _REFUNDED = "NEW.refunded > OLD.refunded"
 _MOVED = "(OLD.chain_id <> NEW.chain_id)"
 _SEEN = "OLD.amount_received = 0 AND NEW.amount_received > 0"
 _FINALIZED = "OLD.early AND NOT NEW.early AND NEW.status = 'confirmed'"
+_PART_PAID = "NEW.status = 'awaiting_payment' AND NEW.amount_received > OLD.amount_received"
+_PAIRED = "OLD.paired_at IS NULL AND NEW.paired_at IS NOT NULL"
 _PUBLISHED = "OLD.status <> 'published' AND NEW.status = 'published'"
 _CANCELED = "OLD.status <> 'canceled' AND NEW.status = 'canceled'"
 _DRAFT = "OLD.status = 'published' AND NEW.status = 'draft'"
@@ -76,6 +78,7 @@ NOTED = (
     ("payment_intents", "INSERT", "'intent.created'", "id", "TRUE"),
     ("payment_intents", "UPDATE", "'intent.' || NEW.status", "id", _ENTERED),
     ("payment_intents", "UPDATE", "'intent.finalized'", "id", _FINALIZED),
+    ("payment_intents", "UPDATE", "'intent.part_paid'", "id", _PART_PAID),
     ("payment_intents", "UPDATE", "'refund.due'", "id", f"{_DUE_BEFORE} <= 0 AND {_DUE} > 0"),
     ("payment_intents", "UPDATE", "'refund.settled'", "id", f"NOT {_MOVED} AND {_REFUNDED}"),
     ("payment_intents", "UPDATE", "'intent.chain_changed'", "id", _MOVED),
@@ -117,6 +120,10 @@ NOTED = (
         "OLD.redeemed_by IS NOT NULL AND NEW.redeemed_by IS NULL",
     ),
     ("transfers", "INSERT", "'admission.transfer_offered'", "admission_id", "TRUE"),
+    ("api_keys", "INSERT", "'api_key.created'", "id", "TRUE"),
+    ("api_keys", "UPDATE", "'api_key.created'", "id", "NEW.generation > OLD.generation"),
+    ("door_devices", "UPDATE", "'door_device.paired'", "id", _PAIRED),
+    ("door_devices", "INSERT", "'door_device.paired'", "id", "NEW.paired_at IS NOT NULL"),
     ("invitations", "INSERT", "'member.invited'", "member_id", _HAS_EMAIL),
 )
 """What is noted: the table, the kind of change, the type, the column with the id, and when."""

@@ -62,6 +62,7 @@ def create(
             role=Role.ADMIN,
             ttl_seconds=DEFAULT_KEY_TTL,
             keyring=config().keyring,
+            is_first=True,
         )
         first = invitations.create(tenant.id, email, Role.ADMIN, config().keyring)
         made = {"slug": slug, "name": name, "xpub": xpub, "address": address, "first_key": key.id}

@@ -23,6 +23,9 @@ ALLOWED = {
         r"worker walks (entries_(unconfirmed|offered)|types_waited_for)"
     ),
     "Every ten minutes, the ticket types with a deposit.": r"worker walks types_with_deposits",
+    "Signed transfers without an outcome: few, and those of open orders come first.": (
+        r"worker (sorts x402_settlements|walks x402_(settling|due))"
+    ),
     "The deposits of one event. Postgres merges all items: this database has few.": (
         r"(pages_console_)?deposits\.\w+ walks intent_items_pkey"
     ),

@@ -261,6 +261,7 @@ MAIL_STATUSES = {
 
 HAPPENED = {
     NotificationType.INTENT_CREATED: "Ordered",
+    NotificationType.INTENT_PART_PAID: "A part was paid",
     NotificationType.INTENT_PROCESSING: "Payment seen",
     NotificationType.INTENT_CONFIRMED: "Order confirmed",
     NotificationType.INTENT_FINALIZED: "Payment final",
@@ -276,6 +277,8 @@ HAPPENED = {
     NotificationType.ADMISSION_ISSUED: "Ticket issued",
     NotificationType.ADMISSION_TRANSFER_OFFERED: "Ticket offered to somebody else",
     NotificationType.ADMISSION_TRANSFERRED: "Ticket passed on",
+    NotificationType.ADMISSION_RETURN_OFFERED: "Ticket given back",
+    NotificationType.ADMISSION_RETURN_CANCELED: "Ticket kept after all",
     NotificationType.ADMISSION_VOIDED: "Ticket taken back",
     NotificationType.ADMISSION_REISSUED: "New code for a ticket",
     NotificationType.ADMISSION_REDEEMED: "Ticket used at the door",
@@ -294,6 +297,8 @@ SENT_TYPES = {
     NotificationType.MESSAGE_SENT: "Message sent",
     NotificationType.WEBHOOK_FAILING: "Webhook fails",
     NotificationType.WEBHOOK_TEST: "Test",
+    NotificationType.DOOR_DEVICE_PAIRED: "Door device paired",
+    NotificationType.API_KEY_CREATED: "New API key",
     NotificationType.MEMBER_INVITED: "Member invited",
     NotificationType.WALLET_CHANGE_REQUESTED: "Change of the wallet asked for",
     NotificationType.WALLET_CHANGED: "Wallet changed",

@@ -5,35 +5,48 @@ from typing import Any
 
 from ticketing import clock, credentials, ids
 from ticketing.credentials import Keyring
+from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid, KeyNotActive, NotFound
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.tenants import Tenant
 from ticketing.roles import KeyStatus, Role
+from ticketing.services.notifications import facts, feed
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 MAX_NAME = 100
 
 
-def create(tenant_id: str, *, name: str, role: Role, ttl_seconds: int, keyring: Keyring) -> ApiKey:
+def create(
+    tenant_id: str,
+    *,
+    name: str,
+    role: Role,
+    ttl_seconds: int,
+    keyring: Keyring,
+    is_first: bool = False,
+) -> ApiKey:
     """Create a key that expires after `ttl_seconds`. Its `key` is the plaintext, never stored.
 
-    Invalid for an invalid name.
+    `is_first`: it comes with its tenant, so it is no news. Invalid for an invalid name.
     """
     if not 1 <= len(name) <= MAX_NAME:
         raise Invalid({"name": [f"Must have 1 to {MAX_NAME} characters."]})
     key_id = ids.new(ids.API_KEY)
     plaintext = credentials.new_api_key(key_id)
     now = clock.now()
-    made = ApiKey.create(
-        id=key_id,
-        tenant=tenant_id,
-        name=name,
-        role=role,
-        digest=credentials.api_key_digest(keyring.current, plaintext),
-        digest_key=credentials.secret_key_id(keyring.current),
-        created_at=now,
-        expires_at=now + timedelta(seconds=ttl_seconds),
-    )
+    with write_transaction():
+        made = ApiKey.create(
+            id=key_id,
+            tenant=tenant_id,
+            name=name,
+            role=role,
+            digest=credentials.api_key_digest(keyring.current, plaintext),
+            digest_key=credentials.secret_key_id(keyring.current),
+            created_at=now,
+            expires_at=now + timedelta(seconds=ttl_seconds),
+        )
+        if not is_first:
+            feed.record(tenant_id, *facts.api_key_created(made, rotated=False))
     made.key = plaintext
     return made
 
@@ -82,21 +95,19 @@ def rotate(
     if ttl_seconds is not None:
         expires_at = now + timedelta(seconds=ttl_seconds)
     # Each of several concurrent rotations ends the secrets it finds: only the last two are valid.
-    rotated = (
-        ApiKey.update(
-            digest=credentials.api_key_digest(keyring.current, plaintext),
-            digest_key=credentials.secret_key_id(keyring.current),
-            generation=ApiKey.generation + 1,
-            previous_digest=ApiKey.digest,
-            previous_digest_key=ApiKey.digest_key,
-            previous_expires_at=min(now + timedelta(seconds=overlap_seconds), expires_at),
-            expires_at=expires_at,
-        )
-        .where(ApiKey.id == key.id, ApiKey.revoked_at.is_null())
-        .execute()
-    )
-    if not rotated:
-        raise KeyNotActive
+    renewed = ApiKey.update(
+        digest=credentials.api_key_digest(keyring.current, plaintext),
+        digest_key=credentials.secret_key_id(keyring.current),
+        generation=ApiKey.generation + 1,
+        previous_digest=ApiKey.digest,
+        previous_digest_key=ApiKey.digest_key,
+        previous_expires_at=min(now + timedelta(seconds=overlap_seconds), expires_at),
+        expires_at=expires_at,
+    ).where(ApiKey.id == key.id, ApiKey.revoked_at.is_null())
+    with write_transaction():
+        if not renewed.execute():
+            raise KeyNotActive
+        feed.record(tenant_id, *facts.api_key_created(key, rotated=True))
     key = get(tenant_id, key_id)
     key.key = plaintext
     return key

@@ -41,6 +41,7 @@ from ticketing.roles import SCANNING, Role
 from ticketing.services.access import members
 from ticketing.services.access.callers import Caller
 from ticketing.services.door import undoing
+from ticketing.services.notifications import facts, feed
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 PAIRING_PATH = "/door/#"
@@ -312,8 +313,9 @@ def pair(code: str, keyring: Keyring) -> DoorDevice:
             )
             .execute()
         )
-    if not is_paired:
-        raise InvalidCredentials
+        if not is_paired:
+            raise InvalidCredentials
+        feed.record(device.tenant_id, *facts.door_device_paired(device))
     device.token = token
     return device
 

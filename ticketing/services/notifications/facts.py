@@ -12,6 +12,8 @@ from typing import Any
 from ticketing import clock
 from ticketing.constants import RESOLD_REASON, IntentStatus, Publication
 from ticketing.models.admissions import Admission, Transfer
+from ticketing.models.api_keys import ApiKey
+from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.models.members import Member
 from ticketing.models.messages import Message
@@ -101,6 +103,11 @@ def intent_entered(intent: PaymentIntent) -> list[Fact]:
     """An intent entered its status."""
     type = ENTERED.get(IntentStatus(intent.status))
     return [] if type is None else [(type, _intent(intent))]
+
+
+def intent_part_paid(intent: PaymentIntent) -> Fact:
+    """Money arrived, and the intent still waits for the rest."""
+    return NotificationType.INTENT_PART_PAID, {**_intent(intent), "amount_due": intent.amount_due}
 
 
 def intent_finalized(intent: PaymentIntent) -> Fact:
@@ -232,6 +239,18 @@ def admission_redeemed(admission: Admission) -> Fact:
 def redeem_undone(admission: Admission) -> Fact:
     """The scan that let the holder in was undone, and nobody is inside instead."""
     return NotificationType.ADMISSION_REDEEM_UNDONE, _admission(admission)
+
+
+def door_device_paired(device: DoorDevice) -> Fact:
+    """A device can scan at the doors of an event from now on."""
+    data = {"device_id": device.id, "event_id": device.event_id, "sells": device.sells}
+    return NotificationType.DOOR_DEVICE_PAIRED, data
+
+
+def api_key_created(key: ApiKey, *, rotated: bool) -> Fact:
+    """There is a new secret of this role. `rotated`: of a key that had one before."""
+    data = {"key_id": key.id, "role": key.role, "rotated": rotated}
+    return NotificationType.API_KEY_CREATED, data
 
 
 def member_invited(member: Member) -> Fact:

@@ -279,7 +279,7 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
 def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns: Any) -> None:
     """Write a locked intent with its new status and `columns`, and what follows from the change."""
     before, due_before = IntentStatus(intent.status), intent.refund_due_now
-    was_early = intent.early
+    was_early, received_before = intent.early, intent.amount_received
     columns["status"] = status
     if status is IntentStatus.CONFIRMED and intent.confirmed_at is None:
         columns["confirmed_at"] = clock.now()
@@ -289,6 +289,8 @@ def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns:
     happened = [] if status is before else facts.intent_entered(intent)
     if was_early and status is before and intent.final:
         happened.append(facts.intent_finalized(intent))
+    if status is IntentStatus.AWAITING_PAYMENT and intent.amount_received > received_before:
+        happened.append(facts.intent_part_paid(intent))
     match before, status:
         case (
             IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING | IntentStatus.EXPIRED,

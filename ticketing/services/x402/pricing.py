@@ -145,7 +145,9 @@ def _fault_of(
     if way is None or not requirements.is_accepted(payment, way, claim.named.address):
         return requirements.OTHER_TERMS
     address, signed = claim.named.address, payment.authorization
-    fault = transfer_checks.fault_of(address, signed, payment.signature, way, claim.ends_at)
+    # In the chain's time, which may not be that of the claim.
+    ends_at = way.market.now + price_claims.GOOD_FOR
+    fault = transfer_checks.fault_of(address, signed, payment.signature, way, ends_at)
     if fault is None and not transfer_checks.has_money(address, signed, way.market):
         fault = "The payer does not have the money."
     return fault
