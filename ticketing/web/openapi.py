@@ -14,6 +14,7 @@ from schemas.base import BaseSchema, Bool, Instant, Int, OneOf, QueryInt, Text
 from schemas.problems import ProblemSchema
 from ticketing.errors import PROBLEM_CONTENT_TYPE
 from ticketing.web.blueprint import ApiBlueprint
+from ticketing.web.context import config
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -201,6 +202,7 @@ class _Document:
             for blueprint in self._blueprints:
                 headers |= blueprint.response_headers
             document = _completed(api.spec.to_dict(), headers)
+            document["servers"] = [{"url": config().public_url or "/"}]
             self._text = json.dumps(document, separators=(",", ":"))
         return Response(self._text, content_type="application/json")
 

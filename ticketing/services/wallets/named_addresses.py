@@ -20,7 +20,7 @@ from peewee import fn
 
 from ticketing import clock
 from ticketing.constants import IntentStatus
-from ticketing.db.connection import write_transaction
+from ticketing.db.connection import database, write_transaction
 from ticketing.errors import TooManyAddresses
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.unassigned_money import SkippedIndexes
@@ -67,6 +67,9 @@ def take(wallet: Wallet, blocks: Mapping[int, int]) -> NamedAddress:
 
 def _take_block(wallet_id: str) -> int:
     """Take the next indexes of a wallet, note that they have no order, and return the first."""
+    if database.in_transaction():
+        # If it were undone, the same indexes would be given out twice.
+        raise AssertionError("addresses are named outside transactions")
     now = clock.now()
     with write_transaction():
         taken = Wallet.update(next_index=Wallet.next_index + BLOCK).where(Wallet.id == wallet_id)
