@@ -14,7 +14,7 @@ from schemas.base import (
     one_of,
 )
 from schemas.checks import UUID, VISIBLE, Length, Range
-from schemas.events import PublicEventListQuery
+from schemas.events import PublicEventListQuery, PublicEventSchema
 from schemas.intents import ItemSchema, NewIntentSchema, PreflightSchema
 from schemas.sales import SalesQuery
 from schemas.scans import MAX_QR
@@ -40,6 +40,30 @@ class TenantSchema(BaseSchema):
         required=True,
         validate=Length(1, 80),
         metadata=documented("acme", "The organizer's slug or id."),
+    )
+
+
+class FindEventsSchema(PageQuery):
+    """Which events of all organizers to find."""
+
+    q = Text(
+        load_default=None,
+        allow_none=True,
+        validate=Length(1, 200),
+        metadata=documented("jazz", "Text in the title, ASCII letters in any case."),
+    )
+
+
+class FoundEventSchema(PublicEventSchema):
+    """An event, and whose it is."""
+
+    tenant = fields.String(
+        required=True,
+        attribute="tenant.slug",
+        metadata=documented("acme", "The `tenant` that the other tools take."),
+    )
+    organizer = fields.String(
+        required=True, attribute="tenant.name", metadata=documented("Acme Events")
     )
 
 

@@ -70,6 +70,13 @@ FIELDS: Fields = {
             " Those without one must set one up in the console first.",
         ),
     ),
+    "listed": Bool(
+        metadata=documented(
+            False,
+            "Programs that know no organizer may find your published events (`find_events` of MCP)."
+            " Unlisted events stay unlisted.",
+        ),
+    ),
     "early_confirmation": Bool(
         metadata=documented(
             True,
@@ -97,7 +104,7 @@ FIELDS: Fields = {
 }
 """The fields that organizers set.
 
-The name, `locale`, `early_confirmation`, `second_factor_required` and the numbers are never null.
+The name, `locale`, the booleans and the numbers are never null.
 """
 
 

@@ -12,6 +12,7 @@ from tools import anvil
 pytestmark = [pytest.mark.long, only_once]
 
 BUYERS = {
+    "find_events",
     "list_events",
     "get_event",
     "list_tickets",

@@ -12,7 +12,7 @@ from tests.support.questions import ask
 from tests.support.stored_rows import rows
 from ticketing.roles import LADDER, Role
 
-FOR_EVERYBODY = 9
+FOR_EVERYBODY = 10
 FOR_READERS = {"sales", "list_attendees", "owed_refunds"}
 
 
@@ -41,6 +41,31 @@ def test_the_list_shows_what_the_caller_may_use(api, acme):
         organizers = {*names(acme.api(role.value))} - {*everybody}
         expected = FOR_READERS | ({"check_in"} if role.holds(Role.WRITE) else set())
         assert organizers == expected, role
+
+
+def test_events_are_found_of_organizers_who_allow_it(api, acme, neighbour):
+    def titles(**asked):
+        return [
+            (each["tenant"], each["title"]) for each in call(api, "find_events", **asked)["data"]
+        ]
+
+    acme.event(title="Late Jazz", start_at=in_days(3))
+    acme.event(title="Over", start_at=in_days(-3), end_at=in_days(-2))
+    acme.event(title="Hidden", visibility="unlisted")
+    acme.event(title="Draft", status="draft")
+    neighbour.event(title="Early jazz", start_at=in_days(1))
+    assert titles() == []
+    for each in (acme, neighbour):
+        assert each.api().patch(each.path, {"listed": True}).status_code == 200
+    both = [("neighbour", "Early jazz"), ("acme", "Late Jazz")]
+    assert titles() == titles(q="JAZZ") == both
+    first = call(api, "find_events", limit=1)
+    assert [each["title"] for each in first["data"]] == ["Early jazz"]
+    assert titles(cursor=first["next_cursor"]) == both[1:]
+    assert first["data"][0]["organizer"] == "Neighbour"
+    neighbour.api().patch(neighbour.path, {"listed": False})
+    assert titles() == both[1:]
+    assert refused(api, "find_events", q="")["code"] == "invalid_request"
 
 
 @pytest.mark.parametrize("name", ["sales", "list_attendees", "owed_refunds", "check_in"])

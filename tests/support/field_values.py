@@ -154,6 +154,7 @@ TENANT = {
     "locale": choice("de", "en", "pl"),
     "sale_mails": choice("none", "each", "daily"),
     "early_confirmation": BOOLEAN,
+    "listed": BOOLEAN,
     "second_factor_required": BOOLEAN,
     "payment_tolerance_percent": integer(0, 5),
     "payment_tolerance_most": integer(0, 5_000_000),

@@ -16,6 +16,7 @@ class Tenant(BaseModel):
     None: not shown. Answers to mails go to `contact_email`. `logo_digest`: the logo, of the table
     `images`. `early_confirmation`: small orders of events that are not soon are confirmed before
     their payment is final. `locale`: the language of pages and mails, if nothing else says it.
+    `listed`: programs that know no organizer may find its events.
     `second_factor_required`: administrators need a second factor. `sale_mails`: whether
     administrators get mails about sales. `sales_told_at`: when those of the last day were planned.
 
@@ -37,6 +38,7 @@ class Tenant(BaseModel):
     tax_id = TextField(null=True)
     accent_color = TextField(null=True)
     locale = TextField(default=locales.DEFAULT)
+    listed = BooleanField(default=False)
     second_factor_required = BooleanField(default=False)
     sale_mails = TextField(default=SaleMails.NONE)
     sales_told_at = UtcDateTimeField(null=True)

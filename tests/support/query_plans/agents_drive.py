@@ -10,6 +10,7 @@ from tests.support import mcp
 from tests.support.factories import Api, Organizer, in_days
 from tests.support.mails import PUBLIC_URL
 from ticketing.models.events import Event
+from ticketing.models.tenants import Tenant
 
 HOST = {"Host": urlsplit(PUBLIC_URL).netloc}
 
@@ -32,6 +33,9 @@ class AgentsDrive:
         self._look_after_sales(Api(self.app.test_client(), {**(self.big.headers or {}), **HOST}))
 
     def _look_around(self, anybody: Api) -> None:
+        Tenant.update(listed=True).where(Tenant.slug == "big").execute()
+        page = mcp.call(anybody, "find_events", q="e", limit=1)
+        mcp.call(anybody, "find_events", q="e", limit=1, cursor=page["next_cursor"])
         page = mcp.call(anybody, "list_events", tenant="big", limit=1)
         mcp.call(anybody, "list_events", tenant="big", limit=1, cursor=page["next_cursor"])
         for event in (self.hit.id, self.hit.slug):

@@ -10,6 +10,7 @@ event_capacity.py: an event's own limit over all its ticket types; not below wha
 ticket_types.py: create, change, publish, cancel. Open orders keep their price and chain
 vouchers.py: create one or many, change, disable. What a code does in an order, and which ticket
     types are hidden without one, is in services/orders/vouchers.py
+found_events.py: events of all organizers who allow that programs find them
 obstacles.py: the rule of what can be bought now: every reason why not, and the one word for the
     public
 scarcity.py: few are left, or unpaid orders hold them, and when these may come back
