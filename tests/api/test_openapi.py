@@ -11,6 +11,7 @@ from tests.support.one_of_each import entry_for, message_of
 from tests.support.routes import pages
 from tests.support.webhook_endpoints import new_webhook
 from ticketing.blueprints import images
+from ticketing.notification_types import NotificationType
 
 pytestmark = pytest.mark.one_database
 
@@ -69,7 +70,9 @@ def schema_classes():
 
 def test_it_is_openapi_3_1_and_names_no_other_host(document, api):
     assert document["openapi"] == "3.1.0"
-    assert document.keys() <= {"openapi", "info", "servers", "paths", "components", "tags"}
+    assert document.keys() == {
+        *("openapi", "info", "servers", "paths", "components", "tags", "webhooks")
+    }
     assert document["info"]["title"] and document["info"]["version"]
     assert document["servers"] == [{"url": "https://t.example.org"}]
     hosts = re.findall(r"[a-z]+://([^/\s\"'`)]+)", api.get("/openapi.json").text)
@@ -151,6 +154,16 @@ def test_every_request_has_an_example_that_the_service_accepts(document):
         assert resolve(document, content["schema"])["additionalProperties"] is False
         bodies += 1
     assert bodies >= 10
+
+
+def test_each_type_of_notification_is_a_webhook(document):
+    assert document["webhooks"].keys() == set(NotificationType)
+    for type, item in document["webhooks"].items():
+        body = item["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert body["properties"]["type"]["const"] == type
+        reference, sequence = body["properties"]["data"]["allOf"]
+        data = resolve(document, reference)
+        assert "additionalProperties" not in data and "sequence" in sequence["properties"]
 
 
 def test_what_is_sent_is_closed_and_what_is_answered_is_open(document):

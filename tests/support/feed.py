@@ -1,9 +1,15 @@
 """The feed of notifications, as its reader sees it."""
 
+from functools import cache
 from typing import Any
 
+from jsonschema import Draft202012Validator
+
+from schemas.notification_data import OF_TYPE
 from tests.support.factories import Organizer
 from ticketing.models.notifications import Notification
+from ticketing.notification_types import NotificationType
+from ticketing.web import openapi
 
 Entry = dict[str, Any]
 
@@ -24,7 +30,16 @@ def feed_page(organizer: Organizer, **query: Any) -> Any:
     api = organizer.with_headers({"X-API-Key": organizer.admin_key})
     answer = api.get(f"{organizer.path}/notifications", query_string=query)
     assert answer.status_code == 200, answer.json
+    for each in answer.json["data"]:
+        _schema_of(each["type"]).validate(each["data"])
     return answer.json
+
+
+@cache
+def _schema_of(type: str) -> Draft202012Validator:
+    """What the document says of the data of a type."""
+    schema = openapi.schema_of_response(OF_TYPE[NotificationType(type)])
+    return Draft202012Validator(schema)
 
 
 class News:

@@ -11,8 +11,10 @@ from marshmallow import Schema
 from marshmallow.fields import Field
 
 from schemas.base import BaseSchema, Bool, Instant, Int, OneOf, QueryInt, Text
+from schemas.notification_data import OF_TYPE
 from schemas.problems import ProblemSchema
 from ticketing.errors import PROBLEM_CONTENT_TYPE
+from ticketing.notification_types import NotificationType
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config
 
@@ -29,6 +31,11 @@ Amounts are integers in micro-units (10^-6 of the token), written without a frac
 RFC 3339, in the years 1970 to 9999, and are returned in UTC. Errors are `application/problem+json`
 (RFC 9457) with a stable `code`. Lists have pages: send `next_cursor` as `cursor` until it is null.
 """
+
+_OF_WEBHOOKS = (
+    "The request is signed (Standard Webhooks): `webhook-id`, `webhook-timestamp`,"
+    " `webhook-signature`. New fields and new types may be added."
+)
 
 _SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
     "jwt": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
@@ -198,10 +205,13 @@ class _Document:
             api = _new_api()
             for blueprint in self._blueprints:
                 api.register_blueprint(blueprint)
+            for schema in sorted(set(OF_TYPE.values()), key=lambda each: each.__name__):
+                api.spec.components.schema(_name_of(schema), schema=schema)
             headers = dict(_HEADERS)
             for blueprint in self._blueprints:
                 headers |= blueprint.response_headers
             document = _completed(api.spec.to_dict(), headers)
+            document["webhooks"] = _webhooks()
             document["servers"] = [{"url": config().public_url or "/"}]
             self._text = json.dumps(document, separators=(",", ":"))
         return Response(self._text, content_type="application/json")
@@ -239,6 +249,47 @@ def _completed(generated: dict[str, Any], headers: dict[str, Any]) -> dict[str, 
                 if parameter["schema"].get("default", "") is None:
                     del parameter["schema"]["default"]
     return document
+
+
+def _webhooks() -> dict[str, Any]:
+    """Return the requests that receivers of webhooks get: one for each type of notification."""
+    return {
+        type.value: {
+            "post": {
+                "summary": (schema.__doc__ or "").strip(),
+                "description": _OF_WEBHOOKS,
+                "tags": ["webhooks"],
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": _body_of(type, schema)}},
+                },
+                "responses": {"2XX": {"description": "It was received. 410 ends all deliveries."}},
+            }
+        }
+        for type, schema in OF_TYPE.items()
+    }
+
+
+def _body_of(type: NotificationType, schema: type[BaseSchema]) -> dict[str, Any]:
+    sequence = {"type": "integer", "description": "The notification's place in the feed."}
+    data = [
+        {"$ref": f"#/components/schemas/{_name_of(schema)}"},
+        {"type": "object", "required": ["sequence"], "properties": {"sequence": sequence}},
+    ]
+    return {
+        "type": "object",
+        "required": ["type", "timestamp", "data"],
+        "properties": {
+            "type": {"type": "string", "const": type.value},
+            "timestamp": {"type": "string", "format": "date-time"},
+            "data": {"allOf": data},
+        },
+    }
+
+
+def _name_of(schema: type[BaseSchema]) -> str:
+    """Return the name of a schema's component."""
+    return schema.__name__.removesuffix("Schema")
 
 
 def _asked_with(paths: dict[str, Any], schemas: Mapping[str, Any]) -> set[str]:

@@ -23,7 +23,7 @@ ALLOWED = {
         r"worker walks (entries_(unconfirmed|offered)|types_waited_for)"
     ),
     "Every ten minutes, the ticket types with a deposit.": r"worker walks types_with_deposits",
-    "What comes next, of all organizers, until a page is full: those who are not listed are few.": (
+    "What comes next, of all organizers, until a page is full of those who are listed.": (
         r"mcp\.answer_message walks events_coming"
     ),
     "Signed transfers without an outcome: few, and those of open orders come first.": (
