@@ -156,6 +156,15 @@ def test_every_request_has_an_example_that_the_service_accepts(document):
     assert bodies >= 10
 
 
+def test_every_operation_says_who_may_call_it(document):
+    for path, method, operation in operations(document):
+        said = operation["description"]
+        assert re.search(r"Needs |A credential is optional\.$", said), (path, method)
+        assert operation["summary"] and operation["summary"] not in said
+    reads = document["paths"]["/v1/admin/tenants/{tenant}/refunds"]["get"]["description"]
+    assert reads.endswith("Needs a credential with the role `finance` or `read`, or a higher one.")
+
+
 def test_each_type_of_notification_is_a_webhook(document):
     assert document["webhooks"].keys() == set(NotificationType)
     for type, item in document["webhooks"].items():

@@ -131,7 +131,7 @@ class TenantRole:
 
     def check(self) -> None:
         """Authenticate the caller, and check the tenant, the role and the event."""
-        admit(self._needed(request.method), self.scope)
+        admit(self.needed(request.method), self.scope)
 
     def counts(self) -> Counts:
         """Count by credential if it is valid, else by address, because it may be a guess."""
@@ -145,7 +145,8 @@ class TenantRole:
         """Return the errors that it may raise."""
         return [*ERRORS, LimitedToEvents]
 
-    def _needed(self, method: str) -> Set[Role]:
+    def needed(self, method: str) -> Set[Role]:
+        """Return the roles of which one is needed. Those above it hold it, too."""
         return self.reads if method in ("GET", "HEAD") else self.writes
 
 

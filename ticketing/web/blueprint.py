@@ -1,6 +1,7 @@
 """The blueprint of every JSON surface: with a guard, strict parsing and documented errors."""
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -22,7 +23,7 @@ from ticketing.errors import (
 from ticketing.limits import CallClass
 from ticketing.services.catalog_version import Versioned
 from ticketing.web import gate, idempotency, response_cache
-from ticketing.web.auth import Guard, Open
+from ticketing.web.auth import Guard, Open, TenantRole
 from ticketing.web.operation import describe
 from ticketing.web.operation import of as operation_of
 from ticketing.web.parsing import StrictParser
@@ -45,6 +46,16 @@ _ORDER_KEY = (
 _CORS_PREFLIGHT = Open(CallClass.PUBLIC)
 View = TypeVar("View", bound=Callable[..., Any])
 VersionedView = Callable[..., Versioned[Any]]
+
+
+_CREDENTIALS = {
+    "clientSecret": "the `client_secret` of the order",
+    "paySecret": "the secret of its payment link",
+    "admissionCode": "the `code` of the ticket",
+    "doorToken": "the token of a paired device",
+    "apiKey": "a credential of the tenant",
+}
+"""What people call the ways to sign in, which the document has by these names."""
 
 
 class ApiBlueprint(Blueprint):
@@ -204,6 +215,22 @@ class ApiBlueprint(Blueprint):
         max_bytes = max_body_bytes(request.path)
         return gate.check_request(guard, body="request body", max_bytes=max_bytes)
 
+    def _description(self, view: Callable[..., Any], method: str) -> str:
+        """Return what the view's docstring says after its first line, and who may call it."""
+        _, _, more = (inspect.getdoc(view) or "").partition("\n\n")
+        accepted = self.guard.security(method, view.__name__)
+        names = {name for each in accepted for name in each}
+        if isinstance(self.guard, TenantRole):
+            roles = sorted(f"`{role}`" for role in self.guard.needed(method.upper()))
+            who = f"Needs a credential with the role {_listed(roles)}, or a higher one."
+        elif not names:
+            who = "Needs no credential."
+        elif {} in accepted:
+            who = "A credential is optional."
+        else:
+            who = f"Needs {_listed(text for name, text in _CREDENTIALS.items() if name in names)}."
+        return f"{more}\n\n{who}".strip()
+
     def _document(self, view: Callable[..., Any], method: str) -> dict[str, Any]:
         """Return the parts of the documentation that flask-smorest cannot derive from the view."""
         operation, name = operation_of(view), view.__name__
@@ -219,6 +246,7 @@ class ApiBlueprint(Blueprint):
         document: dict[str, Any] = {
             "operationId": f"{self.name}_{name}",
             "security": self.guard.security(method, name),
+            "description": self._description(view, method),
         }
         if operation.uploads:
             file = {"schema": {"type": "string", "format": "binary"}}
@@ -244,6 +272,10 @@ class ApiBlueprint(Blueprint):
             responses.setdefault(status, {})["headers"] = links
         responses["default"] = {"$ref": "#/components/responses/Problem"}
         return {**document, "responses": responses}
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " or ".join(names)
 
 
 def _cached(

@@ -198,10 +198,12 @@ class _Document:
 
     def __init__(self, blueprints: Iterable[ApiBlueprint]) -> None:
         self._blueprints = tuple(blueprints)
-        self._text: str | None = None
+        self._texts: dict[str, str] = {}
+        """The document by PUBLIC_URL: one, but in tests."""
 
     def serve(self) -> Response:
-        if self._text is None:
+        url = config().public_url or "/"
+        if url not in self._texts:
             api = _new_api()
             for blueprint in self._blueprints:
                 api.register_blueprint(blueprint)
@@ -212,9 +214,9 @@ class _Document:
                 headers |= blueprint.response_headers
             document = _completed(api.spec.to_dict(), headers)
             document["webhooks"] = _webhooks()
-            document["servers"] = [{"url": config().public_url or "/"}]
-            self._text = json.dumps(document, separators=(",", ":"))
-        return Response(self._text, content_type="application/json")
+            document["servers"] = [{"url": url}]
+            self._texts[url] = json.dumps(document, separators=(",", ":"))
+        return Response(self._texts[url], content_type="application/json")
 
 
 def _completed(generated: dict[str, Any], headers: dict[str, Any]) -> dict[str, Any]:
