@@ -94,6 +94,7 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 	@$(LOCK) tools/supply.in -o tools/supply.txt
 	@$(LOCK) tools/node.in -o tools/node.txt
 	@$(LOCK) tools/slither.in -o tools/slither.txt
+	@$(LOCK) tests/api/clients/python.in -o tests/api/clients/python.txt
 	@set -e; for version in $(PYTHONS); do \
 		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_28 -r requirements.txt; \
 		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_34 -r requirements-dev.txt; \
@@ -107,7 +108,7 @@ ANSWERED :=
 audit: $(SUPPLY)/ready ## Check all pinned packages for known vulnerabilities
 	@$(SUPPLY)/bin/pip-audit --strict --disable-pip --require-hashes $(ANSWERED) \
 		-r requirements.txt -r requirements-dev.txt -r tools/demo.txt -r tools/facilitator.txt -r tools/supply.txt -r tools/node.txt \
-		-r tools/slither.txt
+		-r tools/slither.txt -r tests/api/clients/python.txt
 
 .venv/runs: requirements.txt
 	@echo "installing the service's packages"
@@ -139,5 +140,5 @@ $(SUPPLY)/ready: tools/supply.txt
 $(SLITHER)/ready: tools/slither.txt
 	@echo "installing Slither"
 	@$(PYTHON) -m venv $(SLITHER)
-	@$(SLITHER)/bin/python $(PIP_INSTALL) -r tools/slither.txt
+	@$(SLITHER)/bin/python $(PIP_INSTALL) -r tools/slither.txt -r tests/api/clients/python.txt
 	@touch $@

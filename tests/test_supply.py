@@ -113,7 +113,14 @@ def test_what_is_pinned_is_what_was_asked_for_and_agrees_with_the_other_files(na
 
 @pytest.mark.parametrize(
     "folder",
-    ["tools", "tools/browser", "tools/contracts", "tests/mcp/client", "tests/mcp/client_2025"],
+    [
+        "tools",
+        "tools/browser",
+        "tools/contracts",
+        "tests/mcp/client",
+        "tests/mcp/client_2025",
+        "tests/api/clients",
+    ],
 )
 def test_what_comes_from_npm_is_pinned_by_version_and_integrity(folder):
     asked = json.loads((ROOT / folder / "package.json").read_text())["dependencies"]

