@@ -140,5 +140,5 @@ $(SUPPLY)/ready: tools/supply.txt
 $(SLITHER)/ready: tools/slither.txt
 	@echo "installing Slither"
 	@$(PYTHON) -m venv $(SLITHER)
-	@$(SLITHER)/bin/python $(PIP_INSTALL) -r tools/slither.txt -r tests/api/clients/python.txt
+	@$(SLITHER)/bin/python $(PIP_INSTALL) -r tools/slither.txt
 	@touch $@
