@@ -26,7 +26,7 @@ payback: .venv/demo ## Pay back what the demo tenant owes, as its wallet, while 
 demo: .venv/demo ## Sell one ticket on a new chain and database, step by step
 	@$(BIN)/python -m tools.demo
 
-agent: .venv/agent ## Let an agent with the stock x402 client buy of the demo tenant, while `make run` runs
+agent: .venv/agent .venv/demo ## Let an agent with the stock x402 client buy of the demo tenant, while `make run` runs
 	@$(BIN)/python -m tools.agent_local
 
 demo-agent: .venv/agent ## Let an agent with the stock x402 client buy a ticket, on this machine

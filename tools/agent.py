@@ -11,6 +11,9 @@ from tools import installer
 from tools.stack import ROOT
 
 PINS = ROOT / "tools" / "agent"
+KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
+"""The key of anvil's account 1, which has test USDC. Everybody knows it."""
+
 _ERROR = re.compile(r"^Error: (.*)$", re.MULTILINE)
 
 

@@ -12,9 +12,6 @@ from dotenv import dotenv_values
 from tools import ToolMissing, agent, anvil
 from tools.run import DEMO_FILE, ENV_FILE, TENANT
 
-AGENT_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
-"""The key of anvil's account 1, which has test USDC. Everybody knows it."""
-
 LIMIT = 10_000_000
 ASSETS = [
     {
@@ -36,7 +33,7 @@ def main() -> None:
     path = f"/v1/x402/tenants/{TENANT}/tickets/{ticket_id}/orders"
     print(f"the agent sends POST {path}, with a spend limit of 10 test USDC", flush=True)
     try:
-        bought = agent.buy(f"http://127.0.0.1:{port}{path}", AGENT_KEY, assets=ASSETS)
+        bought = agent.buy(f"http://127.0.0.1:{port}{path}", agent.KEY, assets=ASSETS)
     except (agent.AgentRefused, ToolMissing) as error:
         sys.exit(f"make agent: {error}")
     body = bought["body"]

@@ -14,7 +14,6 @@ from typing import Any
 import urllib3
 
 from tools import ToolMissing, agent, anvil, local_facilitator
-from tools.agent_local import AGENT_KEY
 from tools.json_client import Client
 from tools.stack import StackFailed, new_stack
 
@@ -84,11 +83,11 @@ def _buy(url: str, tenant: str) -> None:
     path = pattern.replace("{tenant}", tenant).replace("{ticket_id}", ticket["id"])
     _shown(client, path)
     try:
-        agent.buy(url + path, AGENT_KEY)
+        agent.buy(url + path, agent.KEY)
     except agent.AgentRefused as refusal:
         print(f"\nthe stock client with its default limit\n  {refusal}")
     print(f"\nthe stock client with a limit of $10\n  > POST {path}")
-    bought = agent.buy(url + path, AGENT_KEY, limit="$10")
+    bought = agent.buy(url + path, agent.KEY, limit="$10")
     print(f"  < {bought['status']} PAYMENT-RESPONSE {json.dumps(bought['receipt'])}")
     if bought["status"] != 200:
         raise RuntimeError(f"the agent got {bought['body']}")
