@@ -38,6 +38,10 @@ def server(rpc_url: str, key: str, token: str, port: int) -> ThreadingHTTPServer
     class Handler(BaseHTTPRequestHandler):
         timeout = READ_SECONDS
 
+        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+            if self.command != "GET":  # each service asks every few minutes
+                super().log_request(code, size)
+
         def do_GET(self) -> None:
             if not self._is_caller():
                 self.send_error(401)
