@@ -70,14 +70,15 @@ def _take_block(wallet_id: str) -> int:
     if database.in_transaction():
         # If it were undone, the same indexes would be given out twice.
         raise AssertionError("addresses are named outside transactions")
+    # Before the lock of the wallet: two processes may pass the limit together, by a block.
+    if _named(wallet_id) + BLOCK > MOST_A_DAY:
+        raise TooManyAddresses(retry_after=_RETRY_AFTER)
     now = clock.now()
     with write_transaction():
         taken = Wallet.update(next_index=Wallet.next_index + BLOCK).where(Wallet.id == wallet_id)
         (wallet,) = taken.returning(Wallet.next_index).execute()
         following = int(wallet.next_index)
         first = following - BLOCK
-        if _named(wallet_id) + BLOCK > MOST_A_DAY:
-            raise TooManyAddresses(retry_after=_RETRY_AFTER)
         grows = SkippedIndexes.update(next=following).where(
             SkippedIndexes.wallet == wallet_id,
             SkippedIndexes.next == first,
