@@ -10,6 +10,7 @@ from schemas.base import (
     Instant,
     Int,
     Items,
+    PageQuery,
     Text,
     an_id,
     documented,
@@ -203,8 +204,19 @@ class NewWebhookSchema(WebhookSchema):
     )
 
 
+class WebhookDeliveryQuery(PageQuery):
+    """Which deliveries are listed."""
+
+    only_failed = fields.Boolean(
+        load_default=False,
+        truthy={"true"},
+        falsy={"false"},
+        metadata={"description": "Leave out those that passed without anybody asking for them."},
+    )
+
+
 class WebhookDeliverySchema(BaseSchema):
-    """A delivery that failed, or one that somebody asked for."""
+    """A delivery: one that failed, that somebody asked for, or one of the last that passed."""
 
     id = an_id("whd_")
     webhook_id = an_id("whk_", attribute="endpoint_id")

@@ -195,7 +195,12 @@ class Drive(
                 api, here = self.fair, path.format(tenant="fair", event_id=self.crowded.id)
             known = {"event_id": [self.hit.id], "q": ["night"]}
             known |= {"min_amount": ["1"], "tag": [TAG], "voucher": [OPEN], "series": [SERIES]}
-            known |= {"actor": ["cli"], "subject": [self.key.id], "redeemed": ["true", "false"]}
+            known |= {
+                "actor": ["cli"],
+                "subject": [self.key.id],
+                "only_failed": ["true"],
+                "redeemed": ["true", "false"],
+            }
             filters = {
                 name: [None, *(schema.get("enum") or known[name])][name == "voucher" :]
                 for name, schema in query.items()

@@ -9,7 +9,7 @@ from tests.support.webhook_endpoints import new_webhook
 from tests.support.webhook_receivers import LOOPBACK, Receiver, endpoint
 from ticketing import clock as clocks
 from ticketing import ids
-from ticketing.models.notifications import Notification, WebhookDelivery, WebhookEndpoint
+from ticketing.models.notifications import PASSED, Notification, WebhookDelivery, WebhookEndpoint
 from ticketing.worker.delivering import Delivering
 
 
@@ -71,9 +71,14 @@ class Hooks:
         return WebhookEndpoint.get_by_id(made.id)
 
     def rows(self, made):
-        """Return the deliveries of an endpoint, oldest first."""
-        rows = WebhookDelivery.select().where(WebhookDelivery.endpoint == made)
+        """Return the failed and manual deliveries of an endpoint, the oldest first."""
+        rows = WebhookDelivery.select().where(WebhookDelivery.endpoint == made, ~PASSED)
         return list(rows.order_by(WebhookDelivery.id))
+
+    def passed(self, made):
+        """Return the sequences of the deliveries of an endpoint that passed, the oldest first."""
+        rows = WebhookDelivery.select().where(WebhookDelivery.endpoint == made, PASSED)
+        return [row.sequence for row in rows.order_by(WebhookDelivery.id)]
 
     def facts(self, type):
         """Return the notifications of one type, numbered or not."""

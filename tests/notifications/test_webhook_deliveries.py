@@ -76,6 +76,34 @@ def test_too_much_is_not_queued(acme, webhook, monkeypatch):
     webhook.done("test")
 
 
+def test_the_last_ones_that_passed_are_listed_for_seven_days(acme, webhook):
+    """Beside those that failed. They are kept apart, so that many of them hide no failure."""
+    began = clock.now()
+    for number, status in ((1, 204), (2, 500), (3, 200)):
+        WebhookDelivery.create(
+            id=ids.new(ids.WEBHOOK_DELIVERY),
+            endpoint=webhook.id,
+            notification_id=f"ntf_{number}",
+            sequence=number,
+            type="intent.confirmed",
+            is_manual=False,
+            created_at=began,
+            attempted_at=began,
+            status_code=status,
+            duration_ms=5,
+        )
+    shown = [(each["status"], each["status_code"]) for each in webhook.deliveries()]
+    assert shown == [("delivered", 200), ("failed", 500), ("delivered", 204)]
+    only_failed = webhook.deliveries(only_failed="true")
+    assert [each["status_code"] for each in only_failed] == [500]
+    week = int((began - timedelta(days=8)).timestamp() * 1_000_000)
+    for place, row in enumerate(WebhookDelivery.select().order_by(WebhookDelivery.id)):
+        old = ids.make(ids.WEBHOOK_DELIVERY, week + place, place)
+        WebhookDelivery.update(id=old).where(WebhookDelivery.id == row.id).execute()
+    webhooks.forget_old_deliveries()
+    assert [each["status_code"] for each in webhook.deliveries()] == [500]
+
+
 def test_deliveries_show_what_became_of_them_the_latest_first(acme, webhook):
     notifications = record(acme, 3)
     webhook.done("resend", ids=[each.id for each in notifications])

@@ -19,6 +19,8 @@ def feed(organizer: Organizer, **query: Any) -> list[Entry]:
     found: list[Entry] = []
     while True:
         page = feed_page(organizer, **query)
+        for each in page["data"]:
+            _schema_of(each["type"]).validate(each["data"])
         found += page["data"]
         if not page["data"]:
             return found
@@ -30,8 +32,6 @@ def feed_page(organizer: Organizer, **query: Any) -> Any:
     api = organizer.with_headers({"X-API-Key": organizer.admin_key})
     answer = api.get(f"{organizer.path}/notifications", query_string=query)
     assert answer.status_code == 200, answer.json
-    for each in answer.json["data"]:
-        _schema_of(each["type"]).validate(each["data"])
     return answer.json
 
 

@@ -398,7 +398,10 @@ QUERIES = {
         "q": (["x", "x" * 100, FOUR_BYTES, "%_\\'"], ["", "x" * 101, "a\0b"]),
     },
     "/webhooks": PAGE,
-    "/webhooks/{webhook_id}/deliveries": PAGE,
+    "/webhooks/{webhook_id}/deliveries": {
+        **PAGE,
+        "only_failed": (["true", "false"], ["", "True", "1", "0", "no", "a\0b"]),
+    },
     "/admissions": {
         **PAGE,
         "event_id": ID,

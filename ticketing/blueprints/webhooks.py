@@ -7,6 +7,7 @@ from schemas.webhooks import (
     NewWebhookSchema,
     WebhookChangeSchema,
     WebhookCreateSchema,
+    WebhookDeliveryQuery,
     WebhookDeliverySchema,
     WebhookEnableSchema,
     WebhookResendSchema,
@@ -143,14 +144,18 @@ def enable_webhook(body: dict[str, Any], tenant: str, webhook_id: str) -> Webhoo
 
 
 @blp.get("/<webhook_id>/deliveries")
-@blp.arguments(PageQuery, location="query")
+@blp.arguments(WebhookDeliveryQuery, location="query")
 @blp.response(200, page_of(WebhookDeliverySchema))
 @blp.raises(NotFound)
 def list_webhook_deliveries(
     query: dict[str, Any], tenant: str, webhook_id: str
 ) -> Page[WebhookDelivery]:
-    """List the failed and the manual deliveries of the last 30 days, the latest first.
+    """List the deliveries of an endpoint, the latest first.
 
-    The endpoint's `delivered` counts those that passed.
+    Those that failed, or that somebody asked for, of the last 30 days; and the last 100 that passed
+    by themselves, of the last 7 days. The endpoint's `delivered` counts all that passed.
     """
-    return webhooks.list_deliveries(caller().tenant_id, webhook_id, page_request(query))
+    with_passed = not query["only_failed"]
+    return webhooks.list_deliveries(
+        caller().tenant_id, webhook_id, page_request(query), with_passed=with_passed
+    )

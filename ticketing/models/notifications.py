@@ -107,7 +107,9 @@ class WebhookEndpoint(BaseModel):
 
 
 class WebhookDelivery(BaseModel):
-    """An attempt that failed, or one that somebody asked for (`is_manual`).
+    """An attempt. Of those that passed by themselves, only the last ones are kept (PASSED).
+
+    `is_manual`: somebody asked for it.
 
     A manual one waits until `attempted_at` is set. `is_set_aside`: the endpoint refused it several
     times and accepted the next one, so it is not tried again by itself.
@@ -138,6 +140,14 @@ class WebhookDelivery(BaseModel):
             return DeliveryStatus.WAITING
         is_accepted = self.error is None and 200 <= (self.status_code or 0) < 300
         return DeliveryStatus.DELIVERED if is_accepted else DeliveryStatus.FAILED
+
+
+PASSED = (
+    ~WebhookDelivery.is_manual
+    & WebhookDelivery.error.is_null()
+    & WebhookDelivery.status_code.between(200, 299)
+)
+"""Deliveries that the receiver accepted, without anybody asking for them."""
 
 
 class Mail(BaseModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Callable
 
 from ticketing import clock
@@ -15,6 +16,7 @@ from ticketing.notification_types import DeliveryError
 from ticketing.services.notifications import webhook_secrets
 from ticketing.services.notifications.deliveries import (
     GONE,
+    PASSED_KEPT,
     REFUSALS,
     Attempt,
     Batch,
@@ -53,6 +55,7 @@ class Channel:
         self.has_moved = False
         self.task: asyncio.Task[None] | None = None
         self._delivered = 0
+        self._passed: deque[Attempt] = deque(maxlen=PASSED_KEPT)
         self._keys: list[bytes] = []
         self._failed: list[Attempt] = []
         self._manual: list[Attempt] = []
@@ -80,6 +83,7 @@ class Channel:
             after=self.saved,
             sequence=self.sequence,
             delivered=self._delivered,
+            passed=list(self._passed),
             failed=self._failed,
             manual=self._manual,
             failure=self.failure,
@@ -87,6 +91,7 @@ class Channel:
         )
         self.saved, self.saved_at = self.sequence, time.monotonic()
         self._delivered, self._failed, self._manual, self.failure = 0, [], [], None
+        self._passed.clear()
         return report
 
     def skip(self, sequence: int) -> None:
@@ -105,7 +110,7 @@ class Channel:
             if batch.is_manual:
                 self._manual.append(attempt)
             elif attempt.outcome.is_delivered:
-                self._deliver(item)
+                self._deliver(attempt)
             else:
                 following = self._item_to_probe(batch, place, attempt.outcome)
                 if following is None or not may_go_on():
@@ -137,7 +142,7 @@ class Channel:
         probe = await self._attempt(endpoint, item)
         if probe.outcome.is_delivered:
             self._set_aside(endpoint, refused)
-            self._deliver(item)
+            self._deliver(probe)
         elif probe.outcome.status_code == GONE:
             self._failed.append(refused)
             self._fail(probe)
@@ -150,9 +155,10 @@ class Channel:
         self._failed.append(Attempt(item, refused.outcome, refused.began_at, is_set_aside=True))
         log.warning("webhook endpoint %s: %s is set aside", endpoint.id, item.notification_id)
 
-    def _deliver(self, item: Item) -> None:
-        self.skip(item.sequence or 0)
+    def _deliver(self, attempt: Attempt) -> None:
+        self.skip(attempt.item.sequence or 0)
         self._delivered += 1
+        self._passed.append(attempt)
 
     def _fail(self, attempt: Attempt) -> None:
         self._failed.append(attempt)

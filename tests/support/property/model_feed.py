@@ -17,6 +17,8 @@ SUBJECTS = {
     "refund": "intent_id",
     "stray": "intent_id",
     "admission": "admission_id",
+    "door_device": "device_id",
+    "api_key": "key_id",
 }
 """Which id of its data a notification is about, by the first part of its type."""
 

@@ -121,6 +121,10 @@ ALLOWED = {
     "The deliveries that somebody asked for and that wait: few.": (
         r"worker (walks webhook_deliveries_waiting|sorts webhook_deliveries)"
     ),
+    "Of an endpoint, at most 100 deliveries that passed and 1,000 others are kept.": (
+        r"(worker|webhooks\.\w+|pages_console_webhooks\.\w+)"
+        r" searches webhook_deliveries_of_endpoint, then looks at .*"
+    ),
     "The deliveries of one endpoint, of which nearly all were attempted.": (
         r"worker searches webhook_deliveries_of_endpoint, then looks at attempted_at"
     ),

@@ -205,7 +205,9 @@ def _page(
 ) -> str:
     tenant_id = caller().tenant_id
     webhook = webhooks.get(tenant_id, webhook_id)
-    found = webhooks.list_deliveries(tenant_id, webhook_id, list_filters.page_request())
+    found = webhooks.list_deliveries(
+        tenant_id, webhook_id, list_filters.page_request(), with_passed=False
+    )
     return page(
         "webhook.html",
         "webhooks",

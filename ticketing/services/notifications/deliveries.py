@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import JOIN, ModelSelect
+from peewee import JOIN, Expression, ModelSelect
 
 from ticketing import clock, ids
 from ticketing.backoff import Backoff
 from ticketing.db.connection import locked, write_transaction
 from ticketing.models.notifications import (
+    PASSED,
     Notification,
     NotificationFeed,
     WebhookDelivery,
@@ -73,6 +74,9 @@ _NO_REFUSAL = frozenset({408, 409, 425, 429})
 
 KEPT = 1000
 """The deliveries that are kept for an endpoint, at most: more than five days of failing make."""
+
+PASSED_KEPT = 100
+"""The deliveries of the feed that passed and are kept for an endpoint, at most."""
 
 log = logging.getLogger(__name__)
 
@@ -166,15 +170,17 @@ class Attempt:
 class Report:
     """What was done for an endpoint since the last report.
 
-    The cursor moved from `after` to `sequence`, with `delivered` successes of the feed. `failed`
-    and `manual` are attempts. `failure` is the last attempt, if the endpoint failed now.
-    `updated_at` is when the endpoint had been changed, as the attempts knew it.
+    The cursor moved from `after` to `sequence`, with `delivered` successes of the feed, of which
+    `passed` are the last ones. `failed` and `manual` are attempts. `failure` is the last attempt,
+    if the endpoint failed now. `updated_at` is when the endpoint had been changed, as the attempts
+    knew it.
     """
 
     endpoint_id: str
     after: int
     sequence: int
     delivered: int
+    passed: Sequence[Attempt]
     failed: Sequence[Attempt]
     manual: Sequence[Attempt]
     failure: Attempt | None
@@ -431,23 +437,29 @@ def _write_attempts(report: Report) -> None:
             WebhookDelivery.attempted_at.is_null(),
         )
         row.execute()
-    if report.failed:
-        rows = [
-            {
-                "id": ids.new(ids.WEBHOOK_DELIVERY),
-                "endpoint": report.endpoint_id,
-                "notification_id": attempt.item.notification_id,
-                "type": attempt.item.type,
-                "is_manual": False,
-                "is_set_aside": attempt.is_set_aside,
-                "created_at": attempt.began_at,
-                **_result(attempt),
-            }
-            for attempt in report.failed
-        ]
+    rows = [
+        {
+            "id": ids.new(ids.WEBHOOK_DELIVERY),
+            "endpoint": report.endpoint_id,
+            "notification_id": attempt.item.notification_id,
+            "type": attempt.item.type,
+            "is_manual": False,
+            "is_set_aside": attempt.is_set_aside,
+            "created_at": attempt.began_at,
+            **_result(attempt),
+        }
+        for attempt in sorted((*report.failed, *report.passed), key=_began)
+    ]
+    if rows:
         WebhookDelivery.insert_many(rows).execute()
     if report.failed or report.manual:
-        _forget_most(report.endpoint_id)
+        _forget_most(report.endpoint_id, ~PASSED, KEPT)
+    if report.passed:
+        _forget_most(report.endpoint_id, PASSED, PASSED_KEPT)
+
+
+def _began(attempt: Attempt) -> datetime:
+    return attempt.began_at
 
 
 def _result(attempt: Attempt) -> dict[str, Any]:
@@ -461,10 +473,10 @@ def _result(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def _forget_most(endpoint_id: str) -> None:
-    """Delete the oldest deliveries of an endpoint, so that KEPT are left."""
+def _forget_most(endpoint_id: str, of: Expression, most: int) -> None:
+    """Delete the oldest deliveries of an endpoint, so that `most` of some are left."""
     ended = (WebhookDelivery.endpoint == endpoint_id) & WebhookDelivery.attempted_at.is_null(False)
-    kept = WebhookDelivery.select(WebhookDelivery.id).where(ended)
-    oldest = kept.order_by(WebhookDelivery.id.desc()).offset(KEPT - 1).limit(1).first()
+    kept = WebhookDelivery.select(WebhookDelivery.id).where(ended, of)
+    oldest = kept.order_by(WebhookDelivery.id.desc()).offset(most - 1).limit(1).first()
     if oldest is not None:
-        WebhookDelivery.delete().where(ended, WebhookDelivery.id < oldest.id).execute()
+        WebhookDelivery.delete().where(ended, of, WebhookDelivery.id < oldest.id).execute()

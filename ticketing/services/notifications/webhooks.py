@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import ModelSelect
+from peewee import Expression, ModelSelect
 
 from ticketing import clock, ids
 from ticketing.config import Config
@@ -17,6 +17,7 @@ from ticketing.db import pruning
 from ticketing.db.connection import locked, one_at_a_time, write_transaction
 from ticketing.errors import NotFound, TooManyDeliveries, TooManyWebhooks
 from ticketing.models.notifications import (
+    PASSED,
     Notification,
     NotificationFeed,
     WebhookDelivery,
@@ -28,7 +29,7 @@ from ticketing.services.notifications import feed, numbering, webhook_secrets, w
 from ticketing.services.notifications.deliveries import NOT_FAILING
 from ticketing.services.pagination import Page, PageRequest, paginate
 
-DELIVERIES_KEPT = timedelta(days=30)
+DELIVERIES_KEPT, PASSED_KEPT_FOR = timedelta(days=30), timedelta(days=7)
 MAX_WAITING = 1000
 """Deliveries of one endpoint that were asked for and are not sent yet."""
 RETRY_AFTER_SECONDS = 60
@@ -180,20 +181,34 @@ def resend(
         return endpoint
 
 
-def list_deliveries(tenant_id: str, webhook_id: str, page: PageRequest) -> Page[WebhookDelivery]:
-    """Return a page of an endpoint's failed and manual deliveries, the latest first. NotFound."""
+def list_deliveries(
+    tenant_id: str, webhook_id: str, page: PageRequest, *, with_passed: bool = True
+) -> Page[WebhookDelivery]:
+    """Return a page of an endpoint's deliveries, the latest first. NotFound.
+
+    Without `with_passed`, only those that failed or that somebody asked for.
+    """
     get(tenant_id, webhook_id)
     query = WebhookDelivery.select().where(WebhookDelivery.endpoint == webhook_id)
-    scope = f"webhook_deliveries {tenant_id} {webhook_id}"
+    if not with_passed:
+        query = query.where(~PASSED)
+    scope = f"webhook_deliveries {tenant_id} {webhook_id} {with_passed}"
     return paginate(query, [WebhookDelivery.id], page, scope=scope, descending=True)
 
 
 def forget_old_deliveries() -> None:
-    """Delete some of the deliveries that are older than DELIVERIES_KEPT."""
-    oldest = clock.now() - DELIVERIES_KEPT
+    """Delete some of the deliveries that are older than DELIVERIES_KEPT, or PASSED_KEPT_FOR."""
+    _forget_before(DELIVERIES_KEPT)
+    _forget_before(PASSED_KEPT_FOR, PASSED)
+
+
+def _forget_before(span: timedelta, *conditions: Expression) -> None:
+    oldest = clock.now() - span
     # Ids sort by time, so the primary key finds the oldest.
     before = ids.make(ids.WEBHOOK_DELIVERY, int(oldest.timestamp() * 1_000_000), 0)
     is_old = WebhookDelivery.id < before
+    for condition in conditions:
+        is_old &= condition
     pruning.delete_some(WebhookDelivery.id, is_old, first=WebhookDelivery.id)
 
 
