@@ -42,6 +42,14 @@ def test_a_handshake_is_answered_in_a_version_of_ours(api, asked):
     assert "Mcp-Session-Id" not in answer.headers and "Set-Cookie" not in answer.headers
 
 
+def test_the_server_says_who_it_is(api, here):
+    def said(by):
+        return by.post("/mcp", message("initialize", {})).json["result"]["serverInfo"]
+
+    assert said(api).keys() == {"name", "title", "version"}
+    assert said(here)["websiteUrl"] == "https://tickets.example.org"
+
+
 def test_discovery_names_the_versions(api):
     result = api.post("/mcp", **stateless("server/discover")).json["result"]
     assert result["supportedVersions"] == list(VERSIONS)

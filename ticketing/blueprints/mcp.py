@@ -141,11 +141,6 @@ TOOLS = (
 )
 
 _BY_NAME = {tool.name: tool for tool in TOOLS}
-_SERVER = {
-    "name": "ticketing",
-    "title": "Tickets for stablecoins",
-    "version": "1",
-}
 _HOUR_MS, _MINUTE_MS = 3_600_000, 60_000
 
 blp = ApiBlueprint("mcp", __name__, guard=Agent(), description="MCP, for agents.")
@@ -191,6 +186,12 @@ def _result(message: Message, *, is_stateless: bool) -> dict[str, Any]:
     return {**found, "resultType": "complete"} if is_stateless else found
 
 
+def _server() -> dict[str, str]:
+    found = {"name": "ticketing", "title": "Tickets for stablecoins", "version": "1"}
+    public_url = config().public_url
+    return found if public_url is None else {**found, "websiteUrl": public_url}
+
+
 def _discover(_: dict[str, Any]) -> dict[str, Any]:
     return {
         "supportedVersions": list(versions.VERSIONS),
@@ -198,7 +199,7 @@ def _discover(_: dict[str, Any]) -> dict[str, Any]:
         "instructions": INSTRUCTIONS,
         "ttlMs": _HOUR_MS,
         "cacheScope": "public",
-        "_meta": {f"{versions.PREFIX}serverInfo": _SERVER},
+        "_meta": {f"{versions.PREFIX}serverInfo": _server()},
     }
 
 
@@ -206,7 +207,7 @@ def _initialize(params: dict[str, Any]) -> dict[str, Any]:
     return {
         "protocolVersion": versions.negotiated(params),
         "capabilities": {"tools": {}},
-        "serverInfo": _SERVER,
+        "serverInfo": _server(),
         "instructions": INSTRUCTIONS,
     }
 

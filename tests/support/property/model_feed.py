@@ -49,7 +49,7 @@ class FeedRules:
         rows = list(Notification.select())
         assert all(row.sequence is not None for row in rows)
         entered = Counter(row.type for row in rows if row.type.startswith("intent."))
-        for no_status in ("created", "finalized", "chain_changed"):
+        for no_status in ("created", "part_paid", "finalized", "chain_changed"):
             del entered[f"intent.{no_status}"]
         assert _counted() - self._counted_before == entered
 
