@@ -232,6 +232,18 @@ def test_one_key_is_one_order_whatever_was_signed(api, path, wallet, facilitator
     assert (orders(), len(facilitator.asked)) == (1, 1)
 
 
+def test_two_signatures_with_one_key_at_once_are_one_order(api, path, wallet, facilitator, venue):
+    asked = [required(api.post(path, headers=KEY)) for _ in range(4)]
+    sent = [KEY | wallet.header(each) for each in asked]
+    answers = at_once(*[partial(api.post, path, headers=each) for each in sent])
+    assert {each.status_code for each in answers} <= {200, 202, 402, 503}
+    worker_once(venue.app)
+    bought = [api.post(path, headers=each) for each in sent]
+    assert {each.status_code for each in bought} == {200}
+    assert len({each.json["id"] for each in bought}) == 1
+    assert (orders(), len(facilitator.asked)) == (1, 1)
+
+
 def test_the_hold_is_short_after_a_refusal(api, path, wallet, facilitator, venue, ticket):
     facilitator.mode = "refuse"
     answer = api.post(path, headers=wallet.header(required(api.post(path))))

@@ -44,12 +44,15 @@ def pay(
     body. SignatureRequired with what to sign instead. OrderEnded, IntentReversed, X402CallsUsed,
     X402NotEnabled, NetworkUnavailable, ChainUnavailable.
     """
-    intent = sales.order_at(tenant, payment.authorization.recipient)
-    if intent is None:
-        known = ordering.of_key(tenant, asked, digests, config)
-        if known is not None:
-            return known  # of another payment: this one is not needed
+    address = payment.authorization.recipient
+    intent = sales.order_at(tenant, address)
+    if intent is None and sales.order_of_key(tenant, digests) is None:
         intent = pricing.order_for(tenant, asked, payment, digests, config)
+    if intent is None or intent.address != address:
+        known = ordering.of_key(tenant, asked, digests, config)
+        if known is None:
+            raise InvalidPayment
+        return known  # paid by another signature: this one is not needed
     _check_order(intent, asked, payment, config)
     if intent.status == IntentStatus.AWAITING_PAYMENT and not claims.is_settling(intent.id):
         _check_terms(intent, payment, config)

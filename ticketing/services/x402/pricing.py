@@ -95,7 +95,8 @@ def order_for(
 ) -> PaymentIntent:
     """Make the order for a payment of a price that was named. Its seats are held now.
 
-    `digests`: of the Idempotency-Key. InvalidPayment if the payment is for no price that was named
+    `digests`: of the Idempotency-Key. If it has an order meanwhile, with another address, return
+    that. InvalidPayment if the payment is for no price that was named
     for this body, or its time is over. SignatureRequired with another price, or if the payer did
     not sign or has not the money. The errors of a preflight: nothing was paid. ChainUnavailable.
     NodesBusy.
@@ -161,15 +162,17 @@ def _make(
     digests: Sequence[str],
     config: Config,
 ) -> PaymentIntent:
-    """Make the order, unless another request with the same payment was faster."""
+    """Make the order, unless a request with the same payment, or the same key, was faster."""
     lines = asked.lines(tenant)
     chain_id = requirements.chain_id_of(payment.network)
+    digest = digests[0] if digests else None
     with write_transaction():
+        if digest is not None:
+            one_at_a_time(f"x402 key {digest}")
         one_at_a_time(f"x402 address {named.address}")
-        known = sales.order_at(tenant, named.address)
+        known = sales.order_at(tenant, named.address) or sales.order_of_key(tenant, digests)
         if known is not None:
             return known
-        digest = digests[0] if digests else None
         body_digest = asked.digest(config.keyring.current)
         order = asked.order(lines, chain_id, share.channel(digest, body_digest, named))
         intent = checkout.preflight(tenant.id, order, config)
