@@ -1,24 +1,34 @@
 """The waiting list: who waits gets the first seats, and nobody overtakes, on both databases."""
 
 from datetime import UTC, datetime, timedelta
-from functools import partial
 
 import pytest
 
-from tests.support.admissions import admissions_of, given, invite, void
+from tests.support.admissions import FREE, admissions_of, given, invite
 from tests.support.factories import PRICE
 from tests.support.races import at_once
-from tests.support.waiting import MAIL, ask, buyer_of, entry_of, offer, press, status, wait, work
+from tests.support.waiting import (
+    MAIL,
+    ask,
+    buyer_of,
+    entry_of,
+    free_one,
+    mails,
+    offer,
+    press,
+    proof,
+    status,
+    stock,
+    wait,
+    work,
+)
 from ticketing.models.events import Event
 from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.models.waiting_list import WaitingListEntry
-from ticketing.services.payments import reconciliation
 
 pytestmark = pytest.mark.sql
-
-FREE = {"price_amount": 0, "chain_id": None}
 
 
 @pytest.fixture
@@ -38,29 +48,9 @@ def holders(acme, ticket):
     return [given(acme, ticket), given(acme, ticket)]
 
 
-def stock(ticket):
-    now = TicketType.get_by_id(ticket["id"])
-    return now.held, now.sold, now.waiting
-
-
-def proof(acme):
-    """The books must be right at any time."""
-    assert reconciliation.reconcile(acme.id) == []
-
-
 def code(answer, expected=409):
     assert answer.status_code == expected, answer.json
     return answer.json["code"]
-
-
-def free_one(acme, buyer):
-    """A seat becomes free: its organizer takes it back."""
-    (seat,) = admissions_of(buyer)
-    assert void(acme, seat).status_code == 200
-
-
-def mails(kind):
-    return [mail.subject for mail in Mail.select().where(Mail.kind == kind).order_by(Mail.id)]
 
 
 class TestJoining:
@@ -456,57 +446,3 @@ class TestOrganizers:
         free_one(acme, holders[0])
         assert invite(acme, ticket, {"name": "Guest"}).status_code == 201
         proof(acme)
-
-
-def test_twenty_wait_and_five_give_back_of_whom_three_offers_are_not_paid(acme):
-    """Capacity holds, five are owed, and nobody is offered twice."""
-    ticket = acme.ticket(
-        capacity=20, max_per_order=20, allow_waitinglist=True, returns="when_resold", **FREE
-    )
-    sold = given(acme, ticket, quantity=20)
-    waiting = [wait(acme, ticket, f"{n}@example.org") for n in range(20)]
-    seats = admissions_of(sold)
-    for seat in seats[:5]:
-        api = acme.with_headers({"Authorization": f"Bearer {seat.code}"})
-        assert api.post(f"{acme.checkout}/admissions/{seat.id}/return").status_code == 200
-    at_once(*[partial(offer, acme.app) for _ in range(3)])
-    offer(acme.app)
-    assert [status(each) for each in waiting] == ["offered"] * 5 + ["waiting"] * 15
-    for entry in waiting[:2]:
-        assert buyer_of(acme, entry).purchase().status_code == 200
-    late = [WaitingListEntry.get_by_id(each.id).intent_id for each in waiting[2:5]]
-    ago = datetime.now(UTC) - timedelta(seconds=1)
-    PaymentIntent.update(expires_at=ago).where(PaymentIntent.id.in_(late)).execute()
-    for _ in range(2):
-        work(acme.app)
-    expected = ["ordered"] * 2 + ["expired"] * 3 + ["offered"] * 3 + ["waiting"] * 12
-    assert [status(each) for each in waiting] == expected
-    for entry in waiting[5:8]:
-        assert buyer_of(acme, entry).purchase().status_code == 200
-    for _ in range(2):
-        work(acme.app)
-    assert [each.status for each in admissions_of(sold)].count("void") == 5
-    assert stock(ticket) == (0, 20, 12)
-    offered = mails("waiting_list_offer")
-    assert len(offered) == len(set(offered)) == 8
-    proof(acme)
-
-
-def test_buyers_and_those_who_wait_race_for_free_seats(acme, ticket, holders):
-    """Whatever happens first: nobody who waits is overtaken once the seat is free."""
-    waiting = [wait(acme, ticket, f"{n}@example.org") for n in range(3)]
-
-    def buy():
-        return acme.preflight(ticket).status_code
-
-    def free(buyer):
-        free_one(acme, buyer)
-        return 200
-
-    work = [partial(free, each) for each in holders]
-    answers = at_once(*work, buy, buy, partial(offer, acme.app), buy)
-    assert 201 not in answers
-    offer(acme.app)
-    assert [status(each) for each in waiting] == ["offered", "offered", "waiting"]
-    assert stock(ticket) == (2, 0, 1)
-    proof(acme)

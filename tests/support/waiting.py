@@ -6,10 +6,14 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from tests.conftest import SECRET_KEY
+from tests.support.admissions import admissions_of, void
 from tests.support.factories import Buyer, Organizer
 from ticketing import links
 from ticketing.credentials import Keyring, client_secret
+from ticketing.models.notifications import Mail
+from ticketing.models.ticket_types import TicketType
 from ticketing.models.waiting_list import WaitingListEntry
+from ticketing.services.payments import reconciliation
 from ticketing.services.waiting_list.offers import Offering
 from ticketing.worker.loop import look_once
 
@@ -81,3 +85,25 @@ def buyer_of(organizer: Organizer, entry: WaitingListEntry) -> Buyer:
     api = organizer.with_headers({"Authorization": f"Bearer {secret}"})
     intent = api.get(f"{organizer.checkout}/intents/{intent_id}").json
     return Buyer(organizer, {**intent, "client_secret": secret})
+
+
+def stock(ticket: dict[str, Any]) -> tuple[int, int, int]:
+    """Return how many seats of a ticket type are held, sold and waited for."""
+    now = TicketType.get_by_id(ticket["id"])
+    return now.held, now.sold, now.waiting
+
+
+def proof(organizer: Organizer) -> None:
+    """The books must be right at any time."""
+    assert reconciliation.reconcile(organizer.id) == []
+
+
+def free_one(organizer: Organizer, buyer: Buyer) -> None:
+    """A seat becomes free: its organizer takes it back."""
+    (seat,) = admissions_of(buyer)
+    assert void(organizer, seat).status_code == 200
+
+
+def mails(kind: str) -> list[str]:
+    """Return what the mails of a kind are about, the oldest first."""
+    return [mail.subject for mail in Mail.select().where(Mail.kind == kind).order_by(Mail.id)]

@@ -23,7 +23,8 @@ _asked: dict[int, Facilitator] = {}
 
 def ask(chain: Chain, _: Config) -> None:
     """Ask the facilitator of a chain, if it has one and it is time."""
-    named, state = chain.facilitator, chains.state(chain.chain_id)
+    named = chain.facilitator
+    state = None if named is None else chains.state(chain.chain_id)
     if named is None or state is None:
         return
     pause = EVERY if state.facilitator_refusal is None else AGAIN

@@ -61,6 +61,7 @@ class SellingDrive:
     """The part of the drive in which people wait, come, and pay at the door."""
 
     app: Any
+    node: Any
     acme: Any
     recorder: Any
     crowded: Event
@@ -134,8 +135,8 @@ class SellingDrive:
     def _come(self, member: MemberBrowser) -> None:
         ticket = self.acme.ticket(deposit_amount=PRICE // 2)
         buyer = self.acme.buyer(ticket)
-        buyer.pay(self.node)  # type: ignore[attr-defined]
-        self.work()  # type: ignore[attr-defined]
+        buyer.pay(self.node)
+        self.work()  # type: ignore[attr-defined]  # of the drive for notifications
         seat = Admission.get(Admission.intent == buyer.intent["id"])
         assert redeem(seat)
         path = f"{self.acme.path}/events/{ticket['event_id']}/deposits/release"
