@@ -36,6 +36,7 @@ from ticketing.blueprints import (
     metrics,
     money,
     notifications,
+    oauth,
     pairing,
     payouts,
     public,
@@ -169,8 +170,9 @@ def build() -> Flask:
     rate_limit.register(app)
     guesses.register(app)
     problems.register(app, error_pages)
-    for surface in (*SURFACES, metrics, mcp, robots_and_llms):
+    for surface in (*SURFACES, metrics, mcp, oauth, robots_and_llms):
         app.register_blueprint(surface.blp)
+    app.register_blueprint(oauth.metadata_blp)
     openapi.register(app, (surface.blp for surface in SURFACES))
     pages.register(app)
     cli.register(app)

@@ -34,6 +34,7 @@ from ticketing.constants import (
     MAX_WALLET_CHAINS,
 )
 from ticketing.errors import FieldMessage
+from ticketing.roles import Role
 from ticketing.waiting_list import MAX_QUANTITY
 
 TOO_MANY_NETWORKS = FieldMessage(
@@ -220,6 +221,21 @@ class PasskeyForm(BaseSchema):
     """What a browser answers for a passkey, in JSON."""
 
     credential = Text(required=True, validate=Length(1, 8_000))
+
+
+class Consent(StrEnum):
+    """What a member says to an app."""
+
+    CONNECT = "connect"
+    REFUSE = "refuse"
+
+
+class ConnectForm(BaseSchema):
+    """Whether a member connects an app, and in which role. `page`: what was asked, signed."""
+
+    page = Text(required=True, validate=Length(1, 10_000))
+    consent = one_of(Consent, required=True)
+    role = one_of(Role, required=True)
 
 
 class SecondPasskeyForm(FirstStepForm, PasskeyForm):

@@ -101,6 +101,7 @@ SERVICES = (
     ("payments",),
     ("images",),
     ("image_files",),
+    ("oauth",),
     ("access", "erasure"),
     ("health", "metrics", "orders", "wallets"),
     ("account_use", "chains", "notifications"),

@@ -22,6 +22,7 @@ from ticketing.errors import (
     VoucherNotApplicable,
 )
 from ticketing.errors.box_office import BoxOfficeFull
+from ticketing.errors.oauth import TooManyApps
 from ticketing.errors.returns import (
     NotReturnable,
     RefundAddressMissing,
@@ -71,6 +72,7 @@ PROVED_ELSEWHERE = {
     RefundAddressMissing: "API only: tests/payments/test_returns.py",
     ReturnInProgress: "needs a buyer of the place: tests/payments/test_returns.py",
     ReturnOffered: "API only: tests/payments/test_returns.py",
+    TooManyApps: "console only: tests/oauth/test_attacks.py",
     BoxOfficeFull: "API only: tests/door/test_box_office.py",
     NotSoldOut: "needs mail: tests/payments/test_waiting_list.py",
     WaitingListClosed: "needs mail: tests/payments/test_waiting_list.py",

@@ -328,6 +328,7 @@ RESERVED_SLUGS = frozenset(
         "metrics",
         "openapi.json",
         "llms.txt",
+        ".well-known",
         "robots.txt",
         "favicon.ico",
     ]

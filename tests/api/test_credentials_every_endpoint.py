@@ -17,6 +17,7 @@ from ticketing.roles import Role
 from ticketing.web import auth, secret_guards
 from ticketing.web.agent_guard import Agent
 from ticketing.web.blueprint import ApiBlueprint
+from ticketing.web.oauth_guard import OAuthClient
 
 pytestmark = pytest.mark.one_database
 
@@ -88,7 +89,10 @@ def _of_door(endpoint: Endpoint, kind: Kind | Role) -> Due:
 
 
 def _of_agent(endpoint: Endpoint, kind: Kind | Role) -> Due:
-    wrong = (Kind.SCHEME, Kind.BEARER, Kind.BAD, Kind.METRICS)
+    wrong = [Kind.SCHEME, Kind.BEARER, Kind.BAD, Kind.METRICS]
+    guard: Any = endpoint.guard
+    if endpoint.rule == guard.closed_path:
+        wrong.append(Kind.NONE)
     return UNAUTHENTICATED if kind in wrong else PASSES
 
 
@@ -105,6 +109,7 @@ ROWS: dict[type, Callable[[Endpoint, Kind | Role], Due]] = {
     secret_guards.Door: _of_door,
     auth.Scraper: _of_scraper,
     Agent: _of_agent,
+    OAuthClient: _open,  # a token request proves itself: tests/oauth
 }
 """How each kind of guard answers each kind of credential."""
 

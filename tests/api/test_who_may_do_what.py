@@ -64,6 +64,8 @@ API = {
 CONSOLE = {
     "account": (ALL, ALL),
     "session": (ALL, ALL),
+    "connect": (ALL, ALL),
+    "connected_apps": (ALL, ALL),
     "overview": (ALL, ALL),  # it leads to the first page of each role
     "attendees": (READERS, EDITORS),
     "attendee_erasure": (ADMINS, ADMINS),
@@ -156,6 +158,8 @@ LEAVE_OUT_OTHERS = {
     "console_search.search",
     "console_account",
     "console_chosen_attendees",
+    "console_connect",
+    "console_connected_apps",
     "console_overview",
     "console_second_factors",
     "console_session",

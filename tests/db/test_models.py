@@ -10,6 +10,7 @@ from ticketing.models.audit_log import AuditLogEntry, AuditLogPeople
 from ticketing.models.billing import Billing
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.collections import Collection
+from ticketing.models.connected_apps import ConnectedApp
 from ticketing.models.counters import CounterEntry
 from ticketing.models.door import DoorDevice, EventDoor, Scan, TicketKey
 from ticketing.models.events import Event
@@ -50,6 +51,7 @@ MODELS = (
     RecoveryCode,
     Passkey,
     UsedChallenge,
+    ConnectedApp,
     Admission,
     SkippedIndexes,
     UnassignedMoney,

@@ -17,8 +17,8 @@ from ticketing.db.connection import database
 from ticketing.models.notifications import Lease, WebhookEndpoint
 from ticketing.services import leases
 from ticketing.services.leases import LeaseHolder
-from ticketing.services.notifications import webhook_secrets
-from ticketing.worker import delivery_schedule, http_client
+from ticketing.services.notifications import http_client, webhook_secrets
+from ticketing.worker import delivery_schedule
 from ticketing.worker.delivering import LEASE, Delivering
 
 pytestmark = pytest.mark.exhaustive

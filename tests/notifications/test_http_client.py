@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.webhook_server import OK, Names, one, run, says
 from ticketing.notification_types import DeliveryError
-from ticketing.worker import http_client
+from ticketing.services.notifications import http_client
 
 
 @pytest.fixture

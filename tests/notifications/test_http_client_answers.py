@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.stopped_clock import StoppedClock
 from tests.support.webhook_server import OK, one, says
-from ticketing.worker import http_client
+from ticketing.services.notifications import http_client
 
 
 def test_what_answers_from_an_allowed_network_is_not_returned(monkeypatch):

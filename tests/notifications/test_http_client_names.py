@@ -8,7 +8,7 @@ import pytest
 from tests.support.webhook_server import OK, Names, one, run, says
 from ticketing.config import webhook_allow
 from ticketing.notification_types import DeliveryError
-from ticketing.worker.name_lookup import SystemLookUp
+from ticketing.services.notifications.name_lookup import SystemLookUp
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from ticketing import clock
 from ticketing.config import ConfigError, load
 from ticketing.models.exchange_rates import ExchangeRate
 from ticketing.services import exchange_rates
-from ticketing.worker import http_client, rate_reader
+from ticketing.services.notifications import http_client
+from ticketing.worker import rate_reader
 
 FILE = """<?xml version="1.0" encoding="UTF-8"?>
 <gesmes:Envelope xmlns:gesmes="http://www.gesmes.org/xml/2002-08-01" \

@@ -64,6 +64,7 @@ raw_http.py, nginx.py, certificates.py: raw bytes to the real server; a proxy; c
 faults.py: what clients see during a fault, and how long until it is over
 injected_wallet.py, money.py: a wallet that a browser announces; an organizer's console with it
 gasless.py: a payer who signs what the service asks for
+oauth.py, oauth_client.py: an app that a member connects; PyPI's MCP client as a program
 carts.py: orders of several ticket types, and with vouchers
 waiting.py: people who wait for what is sold out, and what they are offered
 browser.py, buying.py, scanner.py, screen.py, fake_camera.py: a visitor in Chromium; one with a

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 from ticketing.config import Allowed, webhook_allow
 from ticketing.services.notifications.deliveries import Outcome
+from ticketing.services.notifications.http_client import Client
+from ticketing.services.notifications.name_lookup import LookUp
 from ticketing.services.notifications.webhook_urls import Address
-from ticketing.worker.http_client import Client
-from ticketing.worker.name_lookup import LookUp
 
 LOOPBACK = webhook_allow({"WEBHOOK_ALLOW": "127.0.0.0/8"})
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -22,6 +22,7 @@ tokens.py: a JWT for an API key or a password
 chains.py, system.py, metrics.py: the chains that buyers can pay on; health and readiness;
     Prometheus
 mcp.py: for agents: POST /mcp. The tools are in the package `mcp`
+oauth.py: for apps that act for a member: tokens, and what apps find out by themselves
 robots_and_llms.py: /llms.txt and /robots.txt
 x402.py: for agents: a POST orders a ticket, the same POST with a signed payment buys it
 """

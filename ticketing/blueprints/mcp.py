@@ -39,13 +39,14 @@ from ticketing.mcp import buyer_tools, jsonrpc, organizer_tools, paid_tools, too
 from ticketing.mcp.jsonrpc import Code, Message, RpcError
 from ticketing.mcp.tools import Tool
 from ticketing.roles import SCANNING, Role
+from ticketing.services.oauth import metadata
 from ticketing.services.x402 import requirements
 from ticketing.web import parsing
 from ticketing.web.agent_guard import Agent
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller_or_none, config
 
-PATH = "/mcp"
+PATH, ORGANIZER_PATH = metadata.RESOURCES
 
 INSTRUCTIONS = (
     "Find events, order tickets, and pay for them with stablecoins: find_events, list_tickets,"
@@ -143,10 +144,11 @@ TOOLS = (
 _BY_NAME = {tool.name: tool for tool in TOOLS}
 _HOUR_MS, _MINUTE_MS = 3_600_000, 60_000
 
-blp = ApiBlueprint("mcp", __name__, guard=Agent(), description="MCP, for agents.")
+blp = ApiBlueprint("mcp", __name__, guard=Agent(ORGANIZER_PATH), description="MCP, for agents.")
 
 
 @blp.post(PATH)
+@blp.post(ORGANIZER_PATH)
 def answer_message() -> Response:
     """Answer one message of MCP."""
     message = None

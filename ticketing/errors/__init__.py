@@ -8,9 +8,11 @@ conflicts.py: the 409s: the request is valid, but not in the current state
 returns.py: those of admissions that are given back
 waiting_list.py: those of waiting lists, and one 429
 box_office.py: that of devices at the door that sell
+oauth.py: those of the page on which a member connects an app
 
 TicketingError
 ├── BadRequest                400  malformed_json
+├── AppRefused                400  app_refused
 ├── Unauthenticated           401  unauthenticated
 │   ├── InvalidCredentials         invalid_credentials
 │   ├── WrongCode                  wrong_code
@@ -99,6 +101,7 @@ TicketingError
 │   ├── TooManyQuestions           too_many_questions
 │   ├── AnswersClosed              answers_closed
 │   ├── BillingClosed              billing_closed
+│   ├── TooManyApps                too_many_apps
 │   └── EmailClosed                email_closed
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
@@ -106,6 +109,7 @@ TicketingError
 │   ├── InvitationEnded            invitation_ended
 │   ├── PasswordResetEnded         password_reset_ended
 │   ├── SignInEnded                sign_in_ended
+│   ├── AuthorizationEnded         authorization_ended
 │   └── FeedPositionGone           feed_position_gone
 ├── PayloadTooLarge           413  body_too_large
 ├── UnsupportedMediaType      415  unsupported_media_type
@@ -136,5 +140,6 @@ TicketingError
 from ticketing.errors.base import *  # noqa: F403
 from ticketing.errors.box_office import *  # noqa: F403
 from ticketing.errors.conflicts import *  # noqa: F403
+from ticketing.errors.oauth import *  # noqa: F403
 from ticketing.errors.returns import *  # noqa: F403
 from ticketing.errors.waiting_list import *  # noqa: F403

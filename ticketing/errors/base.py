@@ -47,7 +47,9 @@ class BadRequest(TicketingError):
 
 
 class Unauthenticated(TicketingError):
-    """The request has no valid credential."""
+    """The request has no valid credential. `challenge` says how to send one (RFC 9110, 11.6.1)."""
+
+    challenge = 'Bearer realm="ticketing"'
 
     status = 401
     title = "Not authenticated"

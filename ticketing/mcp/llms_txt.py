@@ -39,6 +39,7 @@ from ticketing.errors import (
 )
 from ticketing.mcp.versions import VERSIONS
 from ticketing.services.idempotency import KEPT_FOR
+from ticketing.services.oauth.metadata import RESOURCES
 from ticketing.web.idempotency import HEADER, MIN_ANONYMOUS_LENGTH
 
 ERRORS: tuple[type[TicketingError], ...] = (
@@ -177,5 +178,6 @@ def _links(origin: str) -> str:
 
 - [OpenAPI]({origin}/openapi.json): every endpoint
 - [MCP]({origin}/mcp): the same as tools, streamable HTTP, {" and ".join(VERSIONS)}
+- [MCP for organizers]({origin}{RESOURCES[1]}): with their sales and attendees; it asks to sign in
 - [Documentation]({origin}/docs): the OpenAPI document for people
 """

@@ -26,6 +26,7 @@ unassigned_money.py: money at addresses of a wallet that belong to no order
 payouts.py: refunds that were listed for a payer to sign, and what was seen of them on the chain
 members.py, api_keys.py: people with their invitations and sessions; keys. Both store digests only
 second_factors.py: what members prove besides the password
+connected_apps.py: apps that act for members, through OAuth
 chains.py: of each chain, the cursor and the blocks that were read
 notifications.py: notifications, feeds, webhook endpoints, deliveries, mails
 door.py: devices, scans, keys that sign QR codes, the manifest of an event

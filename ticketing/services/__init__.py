@@ -17,6 +17,7 @@ chains.py: which chains accept payments; the cursor of each; `now_on`: the time 
     never before the chain's newest block
 admission_views.py: when codes, QR codes and the join URL are shown: to the buyer while the order is
     confirmed, and only of tickets that were not passed on or voided
+oauth/: apps that act for members
 erasure.py: erases names and email addresses, by call and by age; amounts and chain data stay
 catalog_version.py: a cached response is valid while the tenant's `revision` and what is sold out
     are unchanged, and no sale began or ended

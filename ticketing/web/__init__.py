@@ -21,6 +21,7 @@ auth.py: the guards: credential, tenant, role. The role of a view is in its blue
 event_scope.py: what members may use who are limited to events
 secret_guards.py: the guards of an order's buyer, a ticket's holder, a door's device
 agent_guard.py: the guard of /mcp: any credential or none, no page of another site
+oauth_guard.py: the guard of what apps call before they have a token
 sign_in.py: signs members in: counts the attempt, then checks the password and the second factor
 passkey_site.py: to which site passkeys belong
 rate_limit.py: finds the class and the caller for whom a request counts;

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
-from flask import g
+from flask import g, request
 
 from ticketing.errors import TicketingError, TooManyRequests, Unauthenticated
 from ticketing.limits import CallClass
+from ticketing.services.access.callers import Caller
+from ticketing.services.oauth import connected_apps, metadata
 from ticketing.web import origin
 from ticketing.web.auth import (
     API_KEY,
@@ -13,24 +15,45 @@ from ticketing.web.auth import (
     Counts,
     Security,
     authenticated,
+    bearer,
     counts_for_credential,
 )
+from ticketing.web.context import config
 from ticketing.web.secret_guards import sends_credential
+
+
+class AgentUnauthenticated(Unauthenticated):
+    """An agent has no valid credential. The challenge says where to get one (RFC 9728, 5.1)."""
+
+    def __init__(self) -> None:
+        """Name the metadata of the resource that was asked for."""
+        super().__init__()
+        where = metadata.url_of_resource(origin.origin(), request.path)
+        said = ['error="invalid_token"'] if sends_credential() else []
+        self.challenge = ", ".join([self.challenge, *said, f'resource_metadata="{where}"'])
 
 
 @dataclass(frozen=True)
 class Agent:
     """Lets everybody pass. A credential is optional, but an invalid one is an error.
 
+    At `closed_path` everybody needs one: a program that finds no challenge shows no way to sign in.
     Each tool checks what it needs.
     """
 
+    closed_path: str
+
     def check(self) -> None:
-        """Check the host, the origin, and the credential if one was sent."""
+        """Check the host, the origin, and the credential."""
         origin.check_host()
         origin.check_no_other_site()
         if sends_credential():
-            g.caller = authenticated()
+            try:
+                g.caller = _caller()
+            except Unauthenticated:
+                raise AgentUnauthenticated from None
+        elif request.path == self.closed_path:
+            raise AgentUnauthenticated
 
     def counts(self) -> Counts:
         """Count by credential if it is valid, else by address. A wrong one may be a guess."""
@@ -44,3 +67,10 @@ class Agent:
     def errors(self, method: str, view: str) -> list[type[TicketingError]]:
         """Return the errors that it may raise."""
         return [Unauthenticated, origin.CrossOrigin, origin.Misdirected, TooManyRequests]
+
+
+def _caller() -> Caller:
+    token = bearer()
+    if token is not None and token.startswith(connected_apps.ACCESS_PREFIX):
+        return connected_apps.caller_of(token, config().keyring)
+    return authenticated()

@@ -65,7 +65,7 @@ def headers_of(error: TicketingError) -> dict[str, str]:
     """Return the headers of the response to an error (RFC 9110, 10.2.3 and 11.6.1)."""
     found = {}
     if isinstance(error, Unauthenticated):
-        found["WWW-Authenticate"] = 'Bearer realm="ticketing"'
+        found["WWW-Authenticate"] = error.challenge
     if error.retry_after is not None:
         found["Retry-After"] = str(error.retry_after)
     return found

@@ -35,9 +35,6 @@ delivery_schedule.py: which endpoint is next: slow ones have half of the request
 webhook_channel.py: one endpoint: requests in order; a notification that is refused several times is
     set aside if the next one passes
 rate_reader.py: once a day, what a euro is worth, from FX_URL
-http_client.py: one POST with one deadline, to an address that
-    services/notifications/webhook_urls.py has judged
-name_lookup.py: resolves names without blocking
 mailing.py: plans and sends mails over one connection; what is the server's trouble does not count
     against a mail
 """

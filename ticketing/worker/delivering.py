@@ -22,9 +22,9 @@ from ticketing.db.connection import database
 from ticketing.services.leases import LeaseHolder
 from ticketing.services.notifications import deliveries
 from ticketing.services.notifications.deliveries import Batch
+from ticketing.services.notifications.http_client import Client
+from ticketing.services.notifications.name_lookup import LookUp, SystemLookUp
 from ticketing.worker.delivery_schedule import DeliverySchedule
-from ticketing.worker.http_client import Client
-from ticketing.worker.name_lookup import LookUp, SystemLookUp
 from ticketing.worker.webhook_channel import Channel
 
 LEASE = "webhooks"

@@ -21,6 +21,7 @@ from ticketing.services.notifications import (
     webhook_secrets,
     webhooks,
 )
+from ticketing.services.oauth import connected_apps
 from ticketing.services.payments import deposits, resales, settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.services.waiting_list.offers import Offering
@@ -64,6 +65,7 @@ def _keep_house(config: Config) -> None:
     rate_limits.forget_old()
     sessions.forget_old()
     invitations.forget_old()
+    connected_apps.forget_old()
     challenges.forget_old()
     counters.merge()
     erasure.erase_old(config.personal_data_days)

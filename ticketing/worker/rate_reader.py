@@ -7,8 +7,8 @@ import time
 
 from ticketing.config import Config
 from ticketing.services import exchange_rates
-from ticketing.worker.http_client import Client
-from ticketing.worker.name_lookup import LookUp, SystemLookUp
+from ticketing.services.notifications.http_client import Client
+from ticketing.services.notifications.name_lookup import LookUp, SystemLookUp
 
 MOST_BYTES = 32 * 1024
 """The file has some 1,700 bytes."""

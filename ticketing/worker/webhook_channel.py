@@ -25,7 +25,7 @@ from ticketing.services.notifications.deliveries import (
     Report,
     is_refusal,
 )
-from ticketing.worker.http_client import Client
+from ticketing.services.notifications.http_client import Client
 
 TURN_SECONDS = 2.0
 """After this time an endpoint makes room for others that wait."""

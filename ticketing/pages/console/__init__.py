@@ -11,6 +11,7 @@ sign_in.py, account.py: sign in by password or invitation; the browsers in which
     in, and another password
 second_factors.py: an app that shows codes, passkeys, recovery codes
 passwords.py: a mailed link for who forgot theirs
+connect.py, connected_apps.py: asks whether an app may act for a member; lists such apps, ends them
 overview.py, first_steps.py: the first page; what is missing before a first sale, and before its
     money can be spent, in sentences
 search.py: one field that finds events, orders, tickets and vouchers

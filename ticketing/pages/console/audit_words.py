@@ -59,6 +59,8 @@ ACTIONS = {
     "second_factors_codes_made": "New recovery codes",
     "second_factors_passkey_added": "Passkey added",
     "second_factors_passkey_removed": "Passkey removed",
+    "connected_apps_connect": "App connected",
+    "connected_apps_end": "App ended",
     "passwords_change": "Password changed",
     "passwords_reset": "New password by a mailed link",
     "tokens_accept_invitation": "Invitation accepted",

@@ -12,6 +12,7 @@ from ticketing.web.context import caller
 
 _READING = frozenset({Role.READ, Role.FINANCE})
 _ADMINS = frozenset({Role.ADMIN})
+_EVERYBODY = frozenset(Role)
 OVERVIEW, EVENTS, SCANNER = "/console", "/console/events", "/console/scanner"
 
 
@@ -48,6 +49,7 @@ GROUPS = {
     "Set up": (
         Section("settings", "/console/settings", "Settings"),
         Section("people", "/console/people", "People"),
+        Section("connected_apps", "/console/apps", "Connected apps", _EVERYBODY, of_events=True),
     ),
     "For developers": (
         Section("keys", "/console/keys", "API keys"),

@@ -35,7 +35,7 @@ from ticketing.web.event_scope import EVERY_VIEW
 from ticketing.web.passkey_site import site
 
 CONSOLE = "/console"
-_PATH = re.compile(r"/(?![/\\])[!-~]{0,2000}", re.ASCII)
+_PATH = re.compile(r"/(?![/\\])[!-~]{0,4000}", re.ASCII)
 
 blp = PageBlueprint("sign_in", __name__, guard=Visitor(posts_as=CallClass.TOKEN), is_secret=True)
 signed_in = ConsoleBlueprint(

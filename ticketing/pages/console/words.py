@@ -358,6 +358,14 @@ MEMBER_ROLES = {
 }
 """What people may do. The role PAYWALL is for software."""
 
+APP_ROLES = {
+    Role.READ: "See sales, attendees and refunds",
+    Role.WRITE: "See these, and let people in",
+    Role.FINANCE: "See sales, attendees and refunds, for your role",
+    Role.DOOR: "Let people in",
+}
+"""What an app may do that a member has connected."""
+
 _HOUR = 3600
 _DAY = 24 * _HOUR
 

@@ -5,6 +5,7 @@ The guards of web/auth.py call it. Which role a view needs is stated in its blue
 callers.py: the caller of a key or JWT, with the role that the database has now
 api_key_auth.py: compares the digest of a key; the previous secret counts until its overlap ends
 api_keys.py: create, rotate, revoke. Revoking ends all JWTs of the key at once
+signed_claims.py: JWTs of several kinds, each with its own audience
 tokens.py: issues and verifies JWTs; each names the generation of its secret
 members.py: people with roles; the last active administrator cannot be removed; every failed sign-in
     takes the same time

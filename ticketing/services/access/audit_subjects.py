@@ -10,6 +10,7 @@ from peewee import Field, Model
 from ticketing import ids
 from ticketing.models.admissions import Admission
 from ticketing.models.api_keys import ApiKey
+from ticketing.models.connected_apps import ConnectedApp
 from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.models.members import Member
@@ -29,6 +30,7 @@ _NAMES: dict[str, tuple[Field[Any], ...]] = {
     ids.ADMISSION: (Admission.holder_name, Admission.holder_email),
     ids.API_KEY: (ApiKey.name,),
     ids.MEMBER: (Member.email,),
+    ids.CONNECTED_APP: (ConnectedApp.name,),
     ids.DOOR_DEVICE: (DoorDevice.name,),
     ids.MESSAGE: (Message.subject,),
     ids.TENANT: (Tenant.name,),

@@ -13,6 +13,9 @@ webhook_secrets.py: encrypts secrets, signs deliveries (Standard Webhooks); both
     the overlap of a rotation
 webhook_urls.py: which URLs may be endpoints, and the rule of which addresses may be called
     (`is_public`, `judge`: one refused address refuses the name)
+http_client.py: one request with one deadline, to an address that was judged; also for other small
+    files of outside
+name_lookup.py: resolves names without blocking
 deliveries.py: what waits for an endpoint; saves attempts; the rule of retries (5 s, 1 min, 5 min,
     then every 15 min) and of when an endpoint is disabled (failing for 5 days, or 410)
 mail_queue.py: the rows of mails: claimed before they are sent, retried, dropped after 48 hours

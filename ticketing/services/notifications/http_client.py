@@ -1,6 +1,6 @@
 """Send webhooks: one POST with one deadline, from the look-up of the name to the last byte.
 
-It also gets a small file, with the same care.
+It also gets small files that others name, with the same care.
 
 The connection goes to an address that was judged. TLS and the header Host keep the name. Proxies
 are not used, redirects are not followed, and of an answer to a POST at most 1 KiB is read.
@@ -24,8 +24,8 @@ from ticketing.config import Allowed
 from ticketing.notification_types import DeliveryError
 from ticketing.services.notifications import webhook_urls
 from ticketing.services.notifications.deliveries import Outcome
+from ticketing.services.notifications.name_lookup import LookUp
 from ticketing.services.notifications.webhook_urls import Address, Target
-from ticketing.worker.name_lookup import LookUp
 
 DEADLINE_SECONDS = 10.0
 KEEP_SECONDS = 4.0
@@ -63,10 +63,19 @@ class Client:
     """Sends POSTs to one URL, one after another, and keeps the connection for KEEP_SECONDS."""
 
     def __init__(
-        self, url: str, allow: Sequence[Allowed], look_up: LookUp, tls: ssl.SSLContext
+        self,
+        url: str,
+        allow: Sequence[Allowed],
+        look_up: LookUp,
+        tls: ssl.SSLContext,
+        deadline_seconds: float | None = None,
     ) -> None:
-        """Make a client without a connection. `url` was checked, `allow` is WEBHOOK_ALLOW."""
+        """Make a client without a connection. `url` was checked, `allow` is WEBHOOK_ALLOW.
+
+        `deadline_seconds`: for each request. None: DEADLINE_SECONDS.
+        """
         self.url = url
+        self._deadline_seconds = deadline_seconds or DEADLINE_SECONDS
         self._target: Target = webhook_urls.parse(url)
         self._allow, self._look_up, self._tls = allow, look_up, tls
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
@@ -83,7 +92,7 @@ class Client:
         """Send a POST. Return what the receiver answered, or why it did not."""
         start, outcome = time.monotonic(), Outcome()
         try:
-            async with asyncio.timeout(DEADLINE_SECONDS):
+            async with asyncio.timeout(self._deadline_seconds):
                 size = {"Content-Type": "application/json", "Content-Length": str(len(body))}
                 request = self._request("POST", {**size, **headers}, body)
                 outcome = (await self._ask(request)).outcome(is_shown=self._is_shown)
@@ -99,7 +108,7 @@ class Client:
     async def get(self, most: int) -> bytes | None:
         """Send a GET, and close. Return the file. None: none of at most `most` bytes came."""
         try:
-            async with asyncio.timeout(DEADLINE_SECONDS):
+            async with asyncio.timeout(self._deadline_seconds):
                 answer = await self._ask(self._request("GET", {}, b""), most)
         except (_Failed, OSError):
             return None

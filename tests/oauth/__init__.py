@@ -1,0 +1,1 @@
+"""Apps that act for members."""

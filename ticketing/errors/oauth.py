@@ -1,0 +1,26 @@
+"""The errors of the page on which a member connects an app, and of its list."""
+
+from ticketing.errors.base import Conflict, Gone, TicketingError
+
+
+class AppRefused(TicketingError):
+    """An app cannot be connected, and nobody is sent back to it, because it is not known."""
+
+    status = 400
+    title = "App refused"
+    code = "app_refused"
+    detail = "This app cannot be connected."
+
+
+class AuthorizationEnded(Gone):
+    """The page on which somebody connects an app was open too long, or was answered before."""
+
+    code = "authorization_ended"
+    detail = "This page has ended, or was answered before. Begin again in the app."
+
+
+class TooManyApps(Conflict):
+    """A member has connected as many apps as one may."""
+
+    code = "too_many_apps"
+    detail = "You have connected too many apps. End some of them first."

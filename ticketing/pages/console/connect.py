@@ -1,0 +1,100 @@
+"""The page on which a member connects an app: who it is, whose data it gets, and in which role.
+
+It is the authorization endpoint of OAuth (RFC 6749, 3.1), so an app sends people here.
+"""
+
+from urllib.parse import parse_qsl, quote
+
+from flask import Response, g, redirect, request
+from werkzeug import Response as AnyResponse
+
+from schemas.forms import ConnectForm, Consent
+from ticketing import credentials
+from ticketing.errors import TicketingError
+from ticketing.limits import CallClass
+from ticketing.models.members import Member
+from ticketing.pages import forms, render
+from ticketing.pages.blueprint import CONTENT_SECURITY_POLICY
+from ticketing.pages.console.blueprint import SIGN_IN, ConsoleBlueprint
+from ticketing.pages.console.words import APP_ROLES
+from ticketing.pages.forms import Form
+from ticketing.roles import Role
+from ticketing.services.access import audit_log, members
+from ticketing.services.oauth import clients, metadata, server
+from ticketing.services.oauth.server import Asked, Decision, SentBack
+from ticketing.web import origin, rate_limit
+from ticketing.web.audited import actor
+from ticketing.web.context import caller, config
+from ticketing.web.event_scope import EVERY_VIEW
+
+blp = ConsoleBlueprint("connect", __name__, reads={*Role}, writes={*Role}, scope=EVERY_VIEW)
+
+
+@blp.get(metadata.PAGE)
+def ask_member() -> AnyResponse:
+    """Ask the member who is signed in whether an app may act for them."""
+    member = _member()
+    # To ask about an app may read a URL that a stranger has chosen.
+    counted = credentials.keyed_digest(config().keyring.current, "asked-about-app", member.id)
+    rate_limit.count_also(CallClass.LOGIN, counted)
+    pairs = parse_qsl(request.query_string.decode("latin-1"), keep_blank_values=True)
+    try:
+        asked = server.ask(pairs, member, origin.origin(), config())
+    except SentBack as error:
+        return redirect(error.location, 303)
+    except TicketingError as error:
+        return forms.shown_again(_refused(error), error)
+    return _page(asked, member)
+
+
+@blp.post(metadata.PAGE)
+def decide() -> AnyResponse:
+    """Connect the app, or not, and send the member back to it."""
+    member = _member()
+    try:
+        sent = forms.read(ConnectForm)
+        role = sent["role"] if sent["consent"] is Consent.CONNECT else None
+        decided = _decided(sent["page"], member, role)
+    except TicketingError as error:
+        return forms.shown_again(_refused(error), error)
+    return redirect(decided.location, 303)
+
+
+def _member() -> Member:
+    return members.get(caller().tenant_id, caller().credential_id)
+
+
+def _decided(page: str, member: Member, role: Role | None) -> Decision:
+    """Decide, and record that in the audit log if an app is connected."""
+    with audit_log.changes(member.tenant_id):
+        made = server.answer(page, member, role, origin.origin(), config())
+        if role is not None:
+            after = {"name": made.client.name, "host": made.client.host, "role": role}
+            action = actor("connected_apps_connect")
+            audit_log.record(member.tenant_id, action, made.app_id, before=None, after=after)
+    return made
+
+
+def _page(asked: Asked, member: Member) -> Response:
+    shown = render.page(
+        "connect.html",
+        folder="console",
+        asked=asked,
+        is_local=clients.is_local(asked.redirect_uri),
+        back_to=clients.origin_of(asked.redirect_uri).partition("://")[2],
+        words=APP_ROLES,
+        tenant=caller().tenant,
+        signed_in_as=g.email,
+        other=f"{SIGN_IN}?next={quote(request.full_path, safe='/')}",
+    )
+    response = Response(shown)
+    # Browsers check where a form is redirected to, too.
+    policy = CONTENT_SECURITY_POLICY.replace(
+        "form-action 'self'", f"form-action 'self' {clients.origin_of(asked.redirect_uri)}"
+    )
+    response.headers["Content-Security-Policy"] = policy
+    return response
+
+
+def _refused(error: TicketingError) -> str:
+    return render.page("connect_refused.html", folder="console", form=Form(refusal=error))
