@@ -3,6 +3,7 @@
 import atexit
 import errno
 import gc
+import logging
 import os
 import shutil
 import signal
@@ -12,10 +13,12 @@ import tempfile
 from functools import partial
 from typing import Any
 
+from ticketing import logs
 from ticketing.config import ConfigError, load
 from ticketing.constants import LOOKS_AT_ONCE
 from ticketing.server import supported
 from ticketing.services.access.rate_limits import Limiter
+from ticketing.version import VERSION
 from ticketing.web.precedence import comes_first
 
 try:
@@ -36,7 +39,14 @@ if os.environ.get("TICKETING_METRICS_OF") != str(os.getpid()):
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="ticketing-metrics-")
     atexit.register(_remove_folder, os.getpid(), os.environ["PROMETHEUS_MULTIPROC_DIR"])
 
-bind = f"0.0.0.0:{_config.port}"
+# The first line of the log, also after SIGHUP with new code.
+logs.configure(_config.log_level, _config.log_format)
+logging.getLogger("ticketing").info("ticketing %s", VERSION)
+if _config.log_format == "json":
+    logconfig_dict = logs.for_gunicorn(_config.log_level)
+
+# A platform says where to listen. On a bare host, a proxy on the same machine comes first.
+bind = f"0.0.0.0:{_config.port}" if "PORT" in os.environ else f"127.0.0.1:{_config.port}"
 workers = _config.web_concurrency
 worker_class = "ticketing.server.worker.Worker" if supported.IS_KNOWN else "gthread"
 threads = 2 * LOOKS_AT_ONCE  # half of them may wait for nodes

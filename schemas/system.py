@@ -43,6 +43,9 @@ class ReadinessSchema(BaseSchema):
     """Whether the service is ready."""
 
     status = fields.String(required=True, metadata=documented("ready", _STATUS))
+    version = fields.String(
+        required=True, metadata=documented("1.1.0", "The release of the process that answers.")
+    )
     database = fields.Boolean(required=True, metadata={"description": "The database responds."})
     migrations = fields.Boolean(required=True, metadata={"description": "All are applied."})
     writable = fields.Boolean(

@@ -104,7 +104,7 @@ SERVICES = (
     ("oauth",),
     ("access", "erasure"),
     ("health", "metrics", "orders", "wallets"),
-    ("account_use", "chains", "notifications"),
+    ("account_use", "backups", "chains", "notifications"),
     (
         "catalog_version",
         "counters",

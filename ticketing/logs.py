@@ -5,6 +5,7 @@ import logging
 import re
 import time
 from datetime import UTC, datetime
+from typing import Any
 
 _WORD = re.compile(r"[A-Za-z0-9._:/<>-]+", re.ASCII)
 
@@ -50,6 +51,16 @@ def configure(level: str, form: str) -> None:
     # Peewee logs the values of every statement, and they contain personal data. `db upgrade`
     # prints the applied migrations itself.
     logging.getLogger("peewee").setLevel(logging.WARNING)
+
+
+def for_gunicorn(level: str) -> dict[str, Any]:
+    """Return the settings with which gunicorn writes its own lines as JSON (dictConfig)."""
+    return {
+        "formatters": {"json": {"()": JsonFormatter}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "root": {"level": level, "handlers": ["stderr"]},
+        "loggers": {"gunicorn.error": {"level": level, "handlers": [], "propagate": True}},
+    }
 
 
 def _pair(field: tuple[str, object]) -> str:

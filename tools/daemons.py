@@ -1,5 +1,6 @@
-"""Programs of Debian packages around the service, for tests: PgBouncer and nginx."""
+"""Programs of Debian packages around the service, for tests: PgBouncer, nginx, Caddy."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -52,7 +53,8 @@ class Daemon(Running):
 
     def stop(self) -> None:
         """Kill it with its children: it has no data."""
-        os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it could not start
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -136,7 +138,7 @@ def _pgbouncer_settings(
 
 
 class Nginx(Daemon):
-    """A running proxy for the server at `port`, as in docs/operations.md. A context manager."""
+    """A running proxy for the server at `port`, by deploy/nginx. A context manager."""
 
     package = "nginx"
 
@@ -153,16 +155,14 @@ class Nginx(Daemon):
 
 
 def _nginx_settings(folder: Path, port: int, to: int) -> str:
-    """Return the configuration of docs/operations.md, without TLS and for this port."""
-    page = (ROOT / "docs" / "operations.md").read_text()
-    start = page.index("    limit_conn_zone")
-    text = page[start : page.index("\nCaddy", start)]
-    servers = text.split("    server {")
+    """Return deploy/nginx/ticketing.conf, without TLS and for this port."""
+    text = (ROOT / "deploy" / "nginx" / "ticketing.conf").read_text()
+    servers = text.split("\nserver {")
     ours = servers[-1].replace(
         "proxy_pass http://127.0.0.1:8000", f"proxy_pass http://127.0.0.1:{to}"
     )
     ours = ours.replace("/var/log/nginx", str(folder))
-    ours = re.sub(r"        (ssl_certificate|server_name|listen).*\n", "", ours)
+    ours = re.sub(r"    (ssl_certificate|server_name|listen).*\n", "", ours)
     temporary = "\n".join(
         f"{each}_temp_path {folder}/{each};"
         for each in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -170,6 +170,39 @@ def _nginx_settings(folder: Path, port: int, to: int) -> str:
     return (
         f"daemon off; pid {folder}/pid; worker_processes 1;\n"
         "events { worker_connections 500; }\n"
-        f"http {{ {temporary}\n{servers[0]}"
+        f"http {{ {temporary}\n{servers[0]}\n"
         f"server {{ listen 127.0.0.1:{port};{ours} }}\n"
     )
+
+
+class Caddy(Daemon):
+    """A running proxy with TLS for the server at `port`, by deploy/caddy/Caddyfile.
+
+    A context manager. Its certificate is of an authority of its own, in `authority`.
+    """
+
+    package = "caddy"
+
+    def __init__(self, port: int) -> None:
+        """Start it on a free port of 127.0.0.1. ToolMissing."""
+        super().__init__()
+        store = self._folder / "store"
+        self.authority = store / "pki" / "authorities" / "local" / "root.crt"
+        settings = _caddy_settings(store, self.port, port)
+        self._start(settings, "run", "--adapter", "caddyfile", "--config")
+
+
+def _caddy_settings(store: Path, port: int, to: int) -> str:
+    """Return deploy/caddy/Caddyfile for this machine: another port, and no public authority."""
+    text = (ROOT / "deploy" / "caddy" / "Caddyfile").read_text()
+    ours = [
+        "{",
+        "    admin off",
+        "    skip_install_trust",
+        "    auto_https disable_redirects",
+        f"    storage file_system {store}",
+    ]
+    text = text.replace("\n{", "\n" + "\n".join(ours), 1)
+    text = text.replace("{$UPSTREAM:127.0.0.1:8000}", f"127.0.0.1:{to}")
+    site = f"https://localhost:{port} {{\n    bind 127.0.0.1\n    tls internal"
+    return text.replace("{$DOMAIN:tickets.example.org} {", site, 1)

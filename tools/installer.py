@@ -66,10 +66,14 @@ def node(name: str = "node") -> list[str]:
     return [sys.executable, "-c", code]
 
 
-def from_debian(package: str) -> Path:
-    """Return this machine's program, else that of the Debian package of its name. ToolMissing."""
+def from_debian(package: str, program: str = "") -> Path:
+    """Return this machine's program, else that of a Debian package. ToolMissing.
+
+    `program`: if it has not the name of the package.
+    """
+    name = program or package
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
-    on_path = shutil.which(package, path=path)
+    on_path = shutil.which(name, path=path)
     if on_path:
         return Path(on_path)
     try:
@@ -79,7 +83,8 @@ def from_debian(package: str) -> Path:
             f"{package} is missing, and its Debian package cannot be downloaded ({error}):"
             f" install it ('apt-get install {package}')."
         ) from None
-    return home / "usr" / "sbin" / package
+    places = (home / "usr" / folder / name for folder in ("sbin", "bin"))
+    return next(each for each in places if each.exists())
 
 
 def library_environ(program: Path) -> dict[str, str]:

@@ -198,7 +198,9 @@ def test_every_endpoint_answers_every_credential_as_its_guard_says(app, acme, ne
                 if refusal[0] == 401:
                     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
                 of_checkout = endpoint.surface if endpoint.rule.startswith(OPEN_TO_ALL) else None
-                key = (*refusal, endpoint.method == "HEAD", of_checkout)
+                # Agents learn where to sign in, and whether what they sent is wrong.
+                challenge = answer.headers.get("WWW-Authenticate")
+                key = (*refusal, endpoint.method == "HEAD", of_checkout, challenge)
                 refusals.setdefault(key, set()).add(same(answer))
     assert all(len(answers) == 1 for answers in refusals.values()), refusals
 

@@ -167,6 +167,8 @@ def test_every_endpoint_lets_them_work_on_their_own_event(app, acme, own):
         needed = {Role.WRITE}
         if isinstance(guard, auth.TenantRole):
             needed = guard.reads if endpoint.reads else guard.writes
+        if endpoint.rule.partition("/box-office")[1]:
+            continue  # for devices only: tests/door/test_box_office.py
         path = endpoint.path(**{**own, "tenant": acme.slug})
         answer = member.client.open(path, method=endpoint.method, headers=member.headers)
         is_open = Role.WRITE.holds(*needed) and endpoint.view != "copy_event"

@@ -47,6 +47,7 @@ NO_IDS = {
     "min_amount",
     "tag",
     "voucher",
+    "only_failed",
 }
 
 

@@ -18,6 +18,7 @@ from ticketing.models.exchange_rates import ExchangeRate
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.images import Image
 from ticketing.models.items import IntentItem
+from ticketing.models.last_backup import LastBackup
 from ticketing.models.members import Invitation, Member, Session
 from ticketing.models.messages import Message
 from ticketing.models.notifications import (
@@ -52,6 +53,7 @@ MODELS = (
     Passkey,
     UsedChallenge,
     ConnectedApp,
+    LastBackup,
     Admission,
     SkippedIndexes,
     UnassignedMoney,

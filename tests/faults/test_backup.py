@@ -1,7 +1,10 @@
 """Backups during sales: complete, readable only by their owner, never over an existing file."""
 
 import sqlite3
+import subprocess
 import threading
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,8 @@ from tests.support.databases import on_sqlite
 from tests.support.factories import PRICE, cli
 from tests.support.processes import audit, variables_of
 from tests.support.remote import PATIENCE_SECONDS, eventually
+from tests.support.stopped_clock import StoppedClock
+from ticketing import clock as clocks
 from ticketing.db import backup as backups
 from ticketing.db.connection import database
 from tools import anvil
@@ -76,7 +81,7 @@ def test_a_backup_made_while_buyers_buy_is_whole_and_its_books_are_right(
 
 
 @on_sqlite
-def test_orders_go_on_between_two_steps_of_a_backup_and_are_not_in_it(acme, tmp_path):
+def test_orders_go_on_between_two_steps_of_a_backup_and_are_not_in_it(acme, database_url, tmp_path):
     database.execute_sql("CREATE TABLE padding AS SELECT zeroblob(9000000) AS bytes")
     steps, titles = [], []
 
@@ -90,7 +95,7 @@ def test_orders_go_on_between_two_steps_of_a_backup_and_are_not_in_it(acme, tmp_
         writer.join(PATIENCE_SECONDS)
         assert not writer.is_alive()
 
-    backups.backup(tmp_path / "copy", meanwhile)
+    backups.backup(tmp_path / "copy", database_url, meanwhile)
     assert len(steps) >= 3
     with read_only(tmp_path / "copy") as copy:
         assert copy.execute("SELECT count(*) FROM events").fetchone() == (0,)
@@ -119,7 +124,7 @@ def test_a_backup_never_takes_the_place_of_a_file(app, tmp_path):
 
 
 @on_sqlite
-def test_of_two_backups_to_one_file_the_first_one_stays(app, tmp_path):
+def test_of_two_backups_to_one_file_the_first_one_stays(app, database_url, tmp_path):
     target = tmp_path / "copy"
 
     def overtake(copied, total):
@@ -127,7 +132,7 @@ def test_of_two_backups_to_one_file_the_first_one_stays(app, tmp_path):
             target.write_text("the first")
 
     with pytest.raises(backups.BackupFailed, match="exists already"):
-        backups.backup(target, overtake)
+        backups.backup(target, database_url, overtake)
     assert target.read_text() == "the first"
     assert not list(tmp_path.glob(".copy*"))
 
@@ -150,8 +155,79 @@ def test_a_damaged_database_is_told_and_leaves_no_backup(database_url, tmp_path,
     assert not (tmp_path / "copy").exists()
 
 
-@on_postgres
-def test_on_postgres_it_names_the_way_of_postgres(app, tmp_path):
-    said = cli(app, "db", "backup", str(tmp_path / "copy"), exit_code=1)
-    assert "pg_dump" in said and len(said.splitlines()) == 1
+def test_a_backup_is_encrypted_for_a_public_key(app, acme, tmp_path, age, postgres_on_path):
+    public, secret = age
+    acme.event(title="Summer Concert")
+    file = tmp_path / "copy.age"
+    said = cli(app, "db", "backup", str(file), "--recipient", public)
+    assert f"{file} has " in said and file.stat().st_mode & 0o777 == 0o600
+    assert b"Summer Concert" not in file.read_bytes()
+    assert not list(tmp_path.glob(".copy*"))
+    command = ["age", "--decrypt", "--identity", secret, "--output", tmp_path / "copy", file]
+    subprocess.run(command, check=True)
+    assert (tmp_path / "copy").read_bytes()[:5] in (b"SQLit", b"PGDMP")
+
+
+def test_a_folder_keeps_the_newest_backups_and_the_metrics_their_age(
+    app, acme, api, tmp_path, monkeypatch, postgres_on_path
+):
+    assert "ticketing_backup_age_seconds" not in metrics_of(app)
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    for name in ("other.txt", "ticketing-20200101T000000Z.sqlite.part"):
+        (folder / name).write_text("stays")
+    clock = StoppedClock(monkeypatch, clocks.now())
+    for _ in range(4):
+        cli(app, "db", "backup", "--folder", str(folder), "--keep", "2")
+        clock.forward(hours=1)
+    made = sorted(each.name for each in folder.glob("ticketing-*Z.*") if "part" not in each.name)
+    assert len(made) == 2 and len(list(folder.iterdir())) == 4
+    assert made[-1].startswith(f"ticketing-{clock.now - timedelta(hours=1):%Y%m%dT%H%M%S}Z.")
+    assert "\nticketing_backup_age_seconds 3600.0\n" in metrics_of(app)
+
+
+def metrics_of(app):
+    app.extensions["ticketing"] = replace(app.extensions["ticketing"], metrics_token="t" * 16)
+    answer = app.test_client().get("/metrics", headers={"Authorization": f"Bearer {'t' * 16}"})
+    assert answer.status_code == 200
+    return answer.text
+
+
+@pytest.mark.parametrize("arguments", [(), ("file", "--folder", "."), ("--folder", "/nowhere")])
+@on_sqlite
+def test_it_needs_one_place(app, arguments):
+    cli(app, "db", "backup", *arguments, exit_code=2)
+
+
+@pytest.mark.parametrize("recipient", ["age1no", "--output=/tmp/x", ""])
+@on_sqlite
+def test_a_wrong_key_leaves_no_backup(app, tmp_path, age, recipient):
+    file = tmp_path / "copy"
+    cli(app, "db", "backup", str(file), f"--recipient={recipient}", exit_code=1)
+    assert not file.exists() and not list(tmp_path.glob(".copy*"))
+
+
+def test_without_its_programs_one_sentence_says_what_is_missing(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = cli(app, "db", "backup", str(tmp_path / "copy"), "--recipient", "age1x", exit_code=1)
+    assert "is missing: install " in said and len(said.splitlines()) <= 2
     assert not (tmp_path / "copy").exists()
+
+
+@on_postgres
+@pytest.mark.parametrize("more", ["pgbouncer=true", "gssencmode=disable"])
+def test_what_pg_dump_would_not_understand_is_told(app, tmp_path, more):
+    known = app.extensions["ticketing"]
+    app.extensions["ticketing"] = replace(known, database_url=f"{known.database_url}?{more}")
+    said = cli(app, "db", "backup", str(tmp_path / "copy"), exit_code=1)
+    assert said.startswith("Error: ") and len(said.splitlines()) == 1
+    assert not (tmp_path / "copy").exists()
+
+
+@on_postgres
+def test_a_password_is_in_no_argument_and_in_no_message(app, tmp_path, monkeypatch):
+    known = app.extensions["ticketing"]
+    url = "postgresql://ada:geheim@127.0.0.1:9/shop"
+    app.extensions["ticketing"] = replace(known, database_url=url)
+    said = cli(app, "db", "backup", str(tmp_path / "copy"), exit_code=1)
+    assert "pg_dump: " in said and "geheim" not in said

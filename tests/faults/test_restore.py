@@ -1,7 +1,6 @@
 """A service restored from a backup gets the same books, and issues no address twice."""
 
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,6 @@ from ticketing import clock
 from ticketing.chain.xpub import derive_address
 from ticketing.models.wallets import PendingWallet
 from tools import anvil
-from tools.postgres import find_binaries
 from tools.stack import Stack
 
 pytestmark = pytest.mark.long
@@ -54,28 +52,27 @@ def books(organizer, intents):
 
 
 @pytest.fixture
-def back_up(request, database_url, tmp_path):
+def back_up(request, database_url, tmp_path, age, postgres_on_path):
     """Back up a service as docs/operations.md says. Return a function that restores it."""
+    public, secret = age
 
-    def of_sqlite(stack):
-        stack.flask("db", "backup", str(tmp_path / "copy"))
-        return lambda: f"sqlite:///{tmp_path / 'copy'}"
+    def restore():
+        plain = tmp_path / "plain"
+        command = ["age", "--decrypt", "--identity", secret, "--output", plain, tmp_path / "copy"]
+        subprocess.run(command, check=True)
+        if database_url.startswith("sqlite"):
+            return f"sqlite:///{plain}"
+        name = f"{database_url.rsplit('/', 1)[1]}_restored"
+        url = request.getfixturevalue("postgres").create_database(name)
+        into = ["--no-owner", "--exit-on-error", f"--dbname={url}", plain]
+        subprocess.run(["pg_restore", *into], check=True)
+        return url
 
-    def of_postgres(stack):
-        folder = find_binaries()[0] or Path()
-        dump = ["--format=custom", f"--file={tmp_path / 'dump'}", f"--dbname={database_url}"]
-        subprocess.run([folder / "pg_dump", *dump], check=True)
-
-        def restore():
-            name = f"{database_url.rsplit('/', 1)[1]}_restored"
-            url = request.getfixturevalue("postgres").create_database(name)
-            into = ["--no-owner", "--exit-on-error", f"--dbname={url}", tmp_path / "dump"]
-            subprocess.run([folder / "pg_restore", *into], check=True)
-            return url
-
+    def back_up(stack):
+        stack.flask("db", "backup", str(tmp_path / "copy"), "--recipient", public)
         return restore
 
-    return of_sqlite if database_url.startswith("sqlite") else of_postgres
+    return back_up
 
 
 def test_a_service_restored_from_a_backup_ends_with_the_same_books(

@@ -135,6 +135,7 @@ IN_WORDS = {
     "expires_at": {"Must be in the future."},
     "ticket_ids": {"Must be ticket types of this event.", "The event has no such ticket type."},
     "value": {"Must fit price_mode: null, micro-units, or whole percent from 1 to 100."},
+    "deposit_amount": {"Must not be above price_amount."},
     "min_usages": {"Must not be above max_usages."},
     "max_price_amount": {"Only with free_price.", "Must not be below price_amount."},
     "price_amount": {"With free_price, must be 0 or at least #."},

@@ -41,6 +41,7 @@ from ticketing.mcp.tools import Tool
 from ticketing.roles import SCANNING, Role
 from ticketing.services.oauth import metadata
 from ticketing.services.x402 import requirements
+from ticketing.version import VERSION
 from ticketing.web import parsing
 from ticketing.web.agent_guard import Agent
 from ticketing.web.blueprint import ApiBlueprint
@@ -148,9 +149,18 @@ blp = ApiBlueprint("mcp", __name__, guard=Agent(ORGANIZER_PATH), description="MC
 
 
 @blp.post(PATH)
-@blp.post(ORGANIZER_PATH)
 def answer_message() -> Response:
-    """Answer one message of MCP."""
+    """Answer one message of MCP. A credential is optional."""
+    return _answer()
+
+
+@blp.post(ORGANIZER_PATH)
+def answer_organizer() -> Response:
+    """Answer one message of MCP of somebody with a credential."""
+    return _answer()
+
+
+def _answer() -> Response:
     message = None
     try:
         message = jsonrpc.parse(_body())
@@ -189,7 +199,7 @@ def _result(message: Message, *, is_stateless: bool) -> dict[str, Any]:
 
 
 def _server() -> dict[str, str]:
-    found = {"name": "ticketing", "title": "Tickets for stablecoins", "version": "1"}
+    found = {"name": "ticketing", "title": "Tickets for stablecoins", "version": VERSION}
     public_url = config().public_url
     return found if public_url is None else {**found, "websiteUrl": public_url}
 

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from flask import Response
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 
 from ticketing.services import metrics
 from ticketing.services.metrics import Metrics
 from ticketing.services.notifications.figures import Figures
+from ticketing.version import VERSION
 from ticketing.web import auth
 from ticketing.web import metrics as request_metrics
 from ticketing.web.blueprint import ApiBlueprint
@@ -81,7 +82,8 @@ class _Figures(Collector):
         )
         for label, count in figures.x402_settles.items():
             settles.add_metric(label.split(), count)
-        yield from (live, entered, lag, rpc_errors, skipped, set_aside, settles)
+        build = InfoMetricFamily("ticketing_build", "The release.", {"version": VERSION})
+        yield from (build, live, entered, lag, rpc_errors, skipped, set_aside, settles)
         yield GaugeMetricFamily(
             "ticketing_refunds_owed",
             "Refunds that are due, by intent, network and token.",
@@ -91,6 +93,10 @@ class _Figures(Collector):
             "ticketing_refund_due_micro_units", "What is owed in all.", figures.refund_due
         )
         yield from _of_notifications(figures.notifications)
+        if figures.backup_age is not None:
+            yield GaugeMetricFamily(
+                "ticketing_backup_age_seconds", "Age of the last good backup.", figures.backup_age
+            )
 
 
 def _of_notifications(figures: Figures) -> Iterator[Metric]:

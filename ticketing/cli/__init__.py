@@ -12,6 +12,7 @@ collections.py: `wallet collections`: which orders may be collected, as a file
 personal_data.py: erases names and email addresses
 reconcile.py: exits with 1 if stock or money are not consistent
 worker.py: runs the worker
+version.py: which release this is
 dev.py: pays, refunds and reorganizes on the local chains; only there
 base.py: shared by all: errors in one sentence with exit code 1, output as text or JSON
 csv_file.py, private_file.py: CSV files and others that only their owner can read
@@ -30,6 +31,7 @@ from ticketing.cli import (
     reconcile,
     refunds,
     tenants,
+    version,
     wallet,
     worker,
 )
@@ -40,7 +42,8 @@ def register(app: Flask) -> None:
     """Register the commands of every service."""
     wallet.group.add_command(collections.command)
     groups = (db, tenants, keys, members, wallet, refunds, personal_data)
-    for command in (*(each.group for each in groups), worker.command, reconcile.command):
+    alone = (worker.command, reconcile.command, version.command)
+    for command in (*(each.group for each in groups), *alone):
         app.cli.add_command(command)
 
 

@@ -1,5 +1,6 @@
 """`flask --app app db`: migrations, backups."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,10 +8,11 @@ import click
 from flask.cli import AppGroup
 from playhouse.migrations import MigrationError
 
-from ticketing.cli.base import command, record_change
-from ticketing.db import backup as backups
+from ticketing.cli.base import command, config, record_change
 from ticketing.db import migrate
-from ticketing.db.connection import write_transaction
+from ticketing.db.backup import BackupFailed
+from ticketing.db.connection import database, write_transaction
+from ticketing.services import backups
 from ticketing.services.door import manifest
 from ticketing.services.notifications import reading
 from ticketing.services.payments import restored_payouts
@@ -19,6 +21,8 @@ from ticketing.services.wallets.issuing import SkippedAddresses
 
 DEFAULT_SKIP, DEFAULT_SKIP_OF_ADDRESSES = 10_000, 100_000
 MOST_SKIPPED_OF_ADDRESSES = 1_000_000_000
+DEFAULT_KEPT, MOST_KEPT = 14, 10_000
+MOST_HOURS, _HOUR_SECONDS = 168, 3600
 
 group = AppGroup("db", help="Migrate and back up the database.")
 
@@ -43,18 +47,58 @@ def downgrade() -> None:
 
 
 @group.command("backup")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Make a file with the time in its name in this folder, instead of FILE.",
+)
+@click.option(
+    "--keep",
+    type=click.IntRange(1, MOST_KEPT),
+    default=DEFAULT_KEPT,
+    show_default=True,
+    help="With --folder: how many of these files stay.",
+)
+@click.option(
+    "--recipient",
+    envvar="BACKUP_RECIPIENT",
+    help="Encrypt the file for this public key of age, such as age1... or ssh-ed25519 ...",
+)
+@click.option(
+    "--every",
+    type=click.IntRange(1, MOST_HOURS),
+    help="With --folder: repeat after so many hours, until it is stopped.",
+)
 @command
-def backup(file: Path) -> None:
-    """Copy the SQLite database to FILE, which must not exist. The service may be running.
+def backup(
+    file: Path | None, folder: Path | None, keep: int, recipient: str | None, every: int | None
+) -> None:
+    """Copy the database to FILE, which must not exist. The service may be running.
 
-    Keep FILE as secret as the database: it contains email addresses and admission codes.
+    Postgres needs pg_dump, and encryption needs age, of your system. Without --recipient, keep FILE
+    as secret as the database: it contains email addresses and admission codes.
     """
-    try:
-        backups.backup(file, _progress_printer())
-    except backups.BackupFailed as failed:
-        raise click.ClickException(str(failed)) from None
-    click.echo(f"{file} has {file.stat().st_size} bytes; keep SECRET_KEY in another place")
+    if (file is None) == (folder is None) or (every and file):
+        raise click.UsageError("name either FILE or --folder")
+    url = config().database_url
+    while True:
+        progress = _progress_printer()
+        try:
+            if folder is not None:
+                made = backups.make_in(folder, keep, url, progress, recipient)
+            elif file is not None:
+                made = backups.make(file, url, progress, recipient)
+        except BackupFailed as failed:
+            if every is None:
+                raise click.ClickException(str(failed)) from None
+            click.echo(f"Error: {failed}", err=True)
+        else:
+            click.echo(f"{made} has {made.stat().st_size} bytes; keep SECRET_KEY in another place")
+        if every is None:
+            return
+        database.close()
+        time.sleep(every * _HOUR_SECONDS)
 
 
 @group.command("restored")

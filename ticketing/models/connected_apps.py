@@ -13,7 +13,7 @@ class ConnectedApp(BaseModel):
     `password_generation`: that of the member's password at that time; another password ends it.
     `host`: where the app's own description was read. None: it registered itself, so its name is
     what it says. `generation` 0: the code was not exchanged yet; else that of the refresh token
-    that is valid. `renewed_at`: when that one was made.
+    that is valid. `renewed_at`: when that one was made. `kept_until`: when the row is deleted.
     """
 
     id = TextField(primary_key=True)
@@ -32,6 +32,7 @@ class ConnectedApp(BaseModel):
     created_at = UtcDateTimeField()
     renewed_at = UtcDateTimeField()
     ended_at = UtcDateTimeField(null=True)
+    kept_until = UtcDateTimeField()
 
     class Meta:
         table_name = "connected_apps"

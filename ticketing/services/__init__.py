@@ -33,5 +33,6 @@ node_slots.py: few requests of a process wait for nodes at the same time, and on
     others get NodesBusy
 pagination.py: pages of lists, with signed cursors
 stated_addresses.py: parses an address of a request
+backups.py: dated files in a folder, of which the newest are kept
 counters.py, metrics.py, health.py: counters for monitoring; figures of the database; readiness
 """

@@ -15,6 +15,7 @@ from ticketing.db.connection import UNAVAILABLE, close_broken_connection
 from ticketing.models.chains import ChainState
 from ticketing.models.rate_counts import RateCount
 from ticketing.services import chains
+from ticketing.version import VERSION
 
 WRITE_CHECK_SECONDS = 5.0
 _WRITE_CHECK = "readyz"
@@ -40,9 +41,11 @@ class Cursor:
 class Readiness:
     """Whether the database responds, is migrated and can be written, and the chains' cursors.
 
-    While it can only be read, the service is still ready: reads work, and so do the doors.
+    While it can only be read, the service is still ready: reads work, and so do the doors. The
+    release is that of the process that answers.
     """
 
+    version = VERSION
     database: bool
     migrations: bool
     writable: bool

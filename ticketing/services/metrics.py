@@ -13,7 +13,7 @@ from ticketing.constants import IntentStatus
 from ticketing.models.payment_intents import AWAITING, OWING, UNSETTLED, PaymentIntent
 from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
 from ticketing.models.x402 import Outcome
-from ticketing.services import chains, counters
+from ticketing.services import backups, chains, counters
 from ticketing.services.notifications import figures
 from ticketing.services.notifications.figures import Figures
 
@@ -29,7 +29,8 @@ class Metrics:
     By chain: `cursor_lag` is the age of the last block that was read, in seconds. `rpc_errors`
     counts the failed reads so far, `skipped_blocks` the blocks that no node had any more.
     `set_aside` counts the failed settlements of an order so far; 0 are free orders. `x402_settles`
-    counts what facilitators said so far, by chain and outcome: "8453 refused".
+    counts what facilitators said so far, by chain and outcome: "8453 refused". `backup_age` is that
+    of the last good backup, in seconds. None: this command has made none.
     """
 
     live: Mapping[str, int]
@@ -42,6 +43,7 @@ class Metrics:
     set_aside: Mapping[str, int]
     x402_settles: Mapping[str, int]
     notifications: Figures
+    backup_age: float | None
 
 
 def read(enabled: Mapping[int, Chain]) -> Metrics:
@@ -57,7 +59,7 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
         count, amount = model.select(*sums).where(owing).scalar(as_tuple=True)
         owed, due = owed + int(count), due + int(amount or 0)
     none = {str(chain_id): 0 for chain_id in enabled}
-    states, now = chains.states(), clock.now()
+    states, now, made = chains.states(), clock.now(), backups.last()
     times = {
         chain_id: states[chain_id].block_time
         for chain_id in enabled
@@ -74,6 +76,7 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
         set_aside=counted[counters.SET_ASIDE],
         x402_settles={**_no_settles(enabled), **counted[counters.X402_SETTLES]},
         notifications=figures.read(),
+        backup_age=None if made is None else (now - made).total_seconds(),
     )
 
 

@@ -15,6 +15,7 @@ from schemas.notification_data import OF_TYPE
 from schemas.problems import ProblemSchema
 from ticketing.errors import PROBLEM_CONTENT_TYPE
 from ticketing.notification_types import NotificationType
+from ticketing.version import VERSION
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config
 
@@ -138,7 +139,7 @@ def _api_of_schemas() -> Api:
 def _new_api() -> Api:
     """Return a registry on an application of its own, which serves nothing."""
     app = Flask(__name__)
-    app.config.update(API_TITLE="ticketing", API_VERSION="v1", OPENAPI_VERSION="3.1.0")
+    app.config.update(API_TITLE="ticketing", API_VERSION=VERSION, OPENAPI_VERSION="3.1.0")
     api = _Api(
         app,
         spec_kwargs={

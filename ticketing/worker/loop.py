@@ -25,6 +25,7 @@ from ticketing.services.oauth import connected_apps
 from ticketing.services.payments import deposits, resales, settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.services.waiting_list.offers import Offering
+from ticketing.version import VERSION
 from ticketing.worker.chain_tasks import CHAIN_TASKS
 from ticketing.worker.delivering import Delivering
 from ticketing.worker.mailing import Mailer
@@ -127,6 +128,7 @@ class Worker:
 
     def run(self) -> bool:
         """Run all tasks. Return whether a signal ended it."""
+        log.info("ticketing %s", VERSION)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._stop.set())
         pause = self._config.poll_seconds

@@ -1,16 +1,21 @@
 """What agents do while the plans of all queries are recorded."""
 
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 from uuid import uuid4
 
 from flask import Flask
 
 from tests.support import mcp
+from tests.support.console import hidden_fields
 from tests.support.factories import Api, Organizer, in_days
 from tests.support.mails import PUBLIC_URL
+from tests.support.oauth import CALLBACK, VERIFIER, App
+from tests.support.query_plans.catalog_drive import MemberBrowser
+from ticketing.models.connected_apps import ConnectedApp
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
+from ticketing.services.oauth import connected_apps
 
 HOST = {"Host": urlsplit(PUBLIC_URL).netloc}
 
@@ -31,6 +36,45 @@ class AgentsDrive:
         self._look_around(anybody)
         self._buy_and_enter(anybody)
         self._look_after_sales(Api(self.app.test_client(), {**(self.big.headers or {}), **HOST}))
+        self._connect_an_app()
+
+    def _connect_an_app(self) -> None:
+        """Let a member connect an app that renews its tokens, and end it."""
+        client = self.app.test_client()
+        for path in ("", "/mcp", "/mcp/organizer"):
+            of_resource = f"/.well-known/oauth-protected-resource{path}"
+            assert client.get(of_resource, headers=HOST).status_code == 200
+        server = "/.well-known/oauth-authorization-server"
+        assert client.get(server, headers=HOST).status_code == 200
+        sent = {"redirect_uris": [CALLBACK]}
+        made = client.post("/v1/oauth/register", json=sent, headers=HOST)
+        app = App(client, made.json["client_id"])
+        member = MemberBrowser(self.app, self.acme.slug, "app@example.org")
+        for _ in range(2):
+            page = member.open(f"/console/connect?{urlencode(app.asks())}")
+            form = {"page": hidden_fields(page)["page"], "consent": "connect", "role": "read"}
+            location = urlsplit(member.press_once("/console/connect", form))
+            code = dict(parse_qsl(location.query))["code"]
+            form = {"redirect_uri": CALLBACK, "code_verifier": VERIFIER, "code": code}
+            tokens = self._token_request(app, "authorization_code", **form)
+            bearer = {**HOST, "Authorization": f"Bearer {tokens['access_token']}"}
+            assert Api(client, bearer).post("/mcp/organizer", mcp.message("ping")).json
+            token = tokens["refresh_token"]
+            token = self._token_request(app, "refresh_token", refresh_token=token)["refresh_token"]
+        member.open("/console/apps")
+        MemberBrowser(self.app, self.acme.slug, "admin@example.org").open("/console/apps")
+        first = ConnectedApp.select().order_by(ConnectedApp.id).first()
+        member.press(f"/console/apps/{first.id}/end", {})
+        form = {"client_id": app.client_id, "token": token}
+        assert client.post("/v1/oauth/revoke", data=form, headers=HOST).status_code == 200
+        member.open("/console/audit-log")
+        connected_apps.forget_old()
+
+    def _token_request(self, app: App, grant_type: str, **form: str) -> Any:
+        sent = {"grant_type": grant_type, "client_id": app.client_id, **form}
+        answer = app.client.post("/v1/oauth/token", data=sent, headers=HOST)
+        assert answer.status_code == 200, answer.text
+        return answer.json
 
     def _look_around(self, anybody: Api) -> None:
         Tenant.update(listed=True).where(Tenant.slug == "big").execute()

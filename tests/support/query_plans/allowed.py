@@ -121,6 +121,7 @@ ALLOWED = {
     "The deliveries that somebody asked for and that wait: few.": (
         r"worker (walks webhook_deliveries_waiting|sorts webhook_deliveries)"
     ),
+    "Apps that have ended: a day's.": r"worker walks connected_apps_by_end",
     "Of an endpoint, at most 100 deliveries that passed and 1,000 others are kept.": (
         r"(worker|webhooks\.\w+|pages_console_webhooks\.\w+)"
         r" searches webhook_deliveries_of_endpoint, then looks at .*"

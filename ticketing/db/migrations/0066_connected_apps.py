@@ -18,13 +18,14 @@ TABLE = """
         generation INTEGER NOT NULL DEFAULT 0,
         created_at TIMESTAMPTZ NOT NULL,
         renewed_at TIMESTAMPTZ NOT NULL,
-        ended_at TIMESTAMPTZ
+        ended_at TIMESTAMPTZ,
+        kept_until TIMESTAMPTZ NOT NULL
     )
 """
 INDEXES = (
-    "connected_apps_of_tenant ON connected_apps (tenant_id, id)",
-    "connected_apps_of_member ON connected_apps (member_id, id)",
-    "connected_apps_by_renewal ON connected_apps (renewed_at)",
+    "connected_apps_of_tenant ON connected_apps (tenant_id, id) WHERE ended_at IS NULL",
+    "connected_apps_of_member ON connected_apps (member_id, id) WHERE ended_at IS NULL",
+    "connected_apps_by_end ON connected_apps (kept_until)",
 )
 
 

@@ -26,6 +26,7 @@ from ticketing.services.notifications import webhook_urls
 from ticketing.services.notifications.deliveries import Outcome
 from ticketing.services.notifications.name_lookup import LookUp
 from ticketing.services.notifications.webhook_urls import Address, Target
+from ticketing.version import VERSION
 
 DEADLINE_SECONDS = 10.0
 KEEP_SECONDS = 4.0
@@ -43,7 +44,7 @@ LONGEST_RETRY_AFTER_SECONDS = 3600
 
 _OK = 200
 _READ_BYTES = 4096
-_USER_AGENT = "ticketing-webhooks/1"
+_USER_AGENT = f"ticketing-webhooks/{VERSION}"
 
 
 _Request = tuple[h11.Request, h11.Data, h11.EndOfMessage]

@@ -40,22 +40,18 @@ UNUSED_LIVES = timedelta(days=30)
 REPEATABLE = timedelta(seconds=30)
 ENDED_KEPT = timedelta(days=1)
 MAX_OF_MEMBER = 50
+MAX_SHOWN = 500
 
 _ACCESS, _REFRESH, _CODE = (f"ticketing-oauth-{each}" for each in ("access", "refresh", "code"))
 
 
 @Prepared
-def _live(app_id: Any, renewed_after: Any) -> ModelSelect[ConnectedApp]:
+def _with_member(app_id: Any) -> ModelSelect[ConnectedApp]:
     return (
         ConnectedApp.select(ConnectedApp, Member, Tenant)
         .join(Member)
         .join(Tenant)
-        .where(
-            ConnectedApp.id == app_id,
-            ConnectedApp.ended_at.is_null(),
-            ConnectedApp.renewed_at > renewed_after,
-            Member.disabled_at.is_null(),
-        )
+        .where(ConnectedApp.id == app_id)
     )
 
 
@@ -64,10 +60,8 @@ def find(app_id: str) -> ConnectedApp | None:
 
     It ends with its member's access and password, and if it stays away.
     """
-    app = _live.first(app_id=app_id, renewed_after=clock.now() - UNUSED_LIVES)
-    if app is None or app.password_generation != app.member.generation:
-        return None
-    return app
+    app = _with_member.first(app_id=app_id)
+    return app if app is not None and _is_live(app) else None
 
 
 def connect(
@@ -80,7 +74,8 @@ def connect(
     now = clock.now()
     with write_transaction():
         one_at_a_time(f"apps of {member.id}")
-        if _open().where(ConnectedApp.member == member.id).count() >= MAX_OF_MEMBER:
+        theirs = (ConnectedApp.member == member.id) & ConnectedApp.ended_at.is_null()
+        if ConnectedApp.select().where(theirs).count() >= MAX_OF_MEMBER:
             raise TooManyApps
         try:
             return ConnectedApp.create(
@@ -96,6 +91,7 @@ def connect(
                 role=role,
                 created_at=now,
                 renewed_at=now,
+                kept_until=now + ENDED_KEPT,
             )
         except IntegrityError:
             raise AuthorizationEnded from None
@@ -193,13 +189,14 @@ def caller_of(token: str, keyring: Keyring) -> Caller:
 def list_of(tenant_id: str, member_id: str | None) -> Sequence[ConnectedApp]:
     """Return the apps of a tenant that are in use, or of one member, with the members.
 
-    The one that was used last comes first.
+    The newest comes first.
     """
-    found = _open().where(ConnectedApp.tenant == tenant_id, ConnectedApp.generation > 0)
+    found = ConnectedApp.select(ConnectedApp, Member).join(Member)
+    found = found.where(ConnectedApp.tenant == tenant_id, ConnectedApp.ended_at.is_null())
     if member_id is not None:
         found = found.where(ConnectedApp.member == member_id)
-    rows = found.order_by(ConnectedApp.renewed_at.desc(), ConnectedApp.id.desc()).limit(500)
-    return [each for each in rows if each.password_generation == each.member.generation]
+    rows = found.order_by(ConnectedApp.id.desc()).limit(MAX_SHOWN)
+    return [each for each in rows if each.generation and _is_live(each)]
 
 
 def get(tenant_id: str, app_id: str, member_id: str | None) -> ConnectedApp:
@@ -221,14 +218,8 @@ def end(tenant_id: str, app_id: str, member_id: str | None) -> ConnectedApp:
 
 
 def forget_old() -> None:
-    """Delete some apps that ended, or that were never used, or stayed away."""
-    now = clock.now()
-    for is_old in (
-        ConnectedApp.renewed_at <= now - UNUSED_LIVES - ENDED_KEPT,
-        (ConnectedApp.renewed_at <= now - ENDED_KEPT)
-        & ((ConnectedApp.generation == 0) | ConnectedApp.ended_at.is_null(False)),
-    ):
-        pruning.delete_some(ConnectedApp.id, is_old)
+    """Delete some apps that ended, that were never used, or that stayed away."""
+    pruning.delete_some(ConnectedApp.id, ConnectedApp.kept_until <= clock.now())
 
 
 def new_id() -> str:
@@ -236,15 +227,13 @@ def new_id() -> str:
     return ids.new(ids.CONNECTED_APP)
 
 
-def _open() -> ModelSelect[ConnectedApp]:
-    return (
-        ConnectedApp.select(ConnectedApp, Member)
-        .join(Member)
-        .where(
-            ConnectedApp.ended_at.is_null(),
-            ConnectedApp.renewed_at > clock.now() - UNUSED_LIVES,
-            Member.disabled_at.is_null(),
-        )
+def _is_live(app: ConnectedApp) -> bool:
+    """Return whether an app has not ended: by itself, with its member, or by staying away."""
+    return bool(
+        app.ended_at is None
+        and app.renewed_at > clock.now() - UNUSED_LIVES
+        and app.member.disabled_at is None
+        and app.password_generation == app.member.generation
     )
 
 
@@ -252,7 +241,11 @@ def _advance(app: ConnectedApp, generation: int) -> bool:
     """Move an app to the next generation, if it has this one. Of two at once, one does."""
     now = clock.now()
     moved = (
-        ConnectedApp.update(generation=generation + 1, renewed_at=now)
+        ConnectedApp.update(
+            generation=generation + 1,
+            renewed_at=now,
+            kept_until=now + UNUSED_LIVES + ENDED_KEPT,
+        )
         .where(
             ConnectedApp.id == app.id,
             ConnectedApp.generation == generation,
@@ -267,4 +260,6 @@ def _advance(app: ConnectedApp, generation: int) -> bool:
 
 def _end(which: Expression) -> None:
     is_open = ConnectedApp.ended_at.is_null()
-    ConnectedApp.update(ended_at=clock.now()).where(which, is_open).execute()
+    now = clock.now()
+    ended = ConnectedApp.update(ended_at=now, kept_until=now + ENDED_KEPT)
+    ended.where(which, is_open).execute()
