@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from peewee import Expression, IntegrityError, ModelSelect
+from peewee import IntegrityError, ModelSelect, fn
 
 from ticketing import clock, ids
 from ticketing.credentials import Keyring
@@ -112,7 +112,7 @@ def of_code(code: str, client_id: str, keyring: Keyring) -> ConnectedApp | None:
     if app is None or app.client_id != client_id:
         return None
     if app.generation:
-        _end(ConnectedApp.id == app.id)
+        _end(app)
         return None
     return app
 
@@ -121,7 +121,7 @@ def exchange(app: ConnectedApp) -> ConnectedApp | None:
     """Use up the code of an app. None, and the app ends, if another request has done that."""
     if _advance(app, 0):
         return app
-    _end(ConnectedApp.id == app.id)
+    _end(app)
     return None
 
 
@@ -151,7 +151,7 @@ def renew(app: ConnectedApp, generation: int) -> ConnectedApp | None:
     is_repeated = present.generation == generation + 1
     if is_repeated and present.renewed_at > clock.now() - REPEATABLE:
         return present
-    _end(ConnectedApp.id == app.id)
+    _end(app)
     return None
 
 
@@ -213,7 +213,7 @@ def get(tenant_id: str, app_id: str, member_id: str | None) -> ConnectedApp:
 def end(tenant_id: str, app_id: str, member_id: str | None) -> ConnectedApp:
     """End an app at once, with all its tokens. A repeat changes nothing. NotFound."""
     app = get(tenant_id, app_id, member_id)
-    _end(ConnectedApp.id == app.id)
+    _end(app)
     return get(tenant_id, app_id, member_id)
 
 
@@ -238,7 +238,10 @@ def _is_live(app: ConnectedApp) -> bool:
 
 
 def _advance(app: ConnectedApp, generation: int) -> bool:
-    """Move an app to the next generation, if it has this one. Of two at once, one does."""
+    """Move an app to the next generation, if it has this one. Of two at once, one does.
+
+    If it ends meanwhile, its new tokens open nothing either.
+    """
     now = clock.now()
     moved = (
         ConnectedApp.update(
@@ -246,11 +249,7 @@ def _advance(app: ConnectedApp, generation: int) -> bool:
             renewed_at=now,
             kept_until=now + UNUSED_LIVES + ENDED_KEPT,
         )
-        .where(
-            ConnectedApp.id == app.id,
-            ConnectedApp.generation == generation,
-            ConnectedApp.ended_at.is_null(),
-        )
+        .where(ConnectedApp.id == app.id, ConnectedApp.generation == generation)
         .execute()
     )
     if moved:
@@ -258,8 +257,9 @@ def _advance(app: ConnectedApp, generation: int) -> bool:
     return bool(moved)
 
 
-def _end(which: Expression) -> None:
-    is_open = ConnectedApp.ended_at.is_null()
+def _end(app: ConnectedApp) -> None:
+    """End an app. The first end stays."""
     now = clock.now()
-    ended = ConnectedApp.update(ended_at=now, kept_until=now + ENDED_KEPT)
-    ended.where(which, is_open).execute()
+    first = fn.COALESCE(ConnectedApp.ended_at, now)
+    ended = ConnectedApp.update(ended_at=first, kept_until=now + ENDED_KEPT)
+    ended.where(ConnectedApp.id == app.id).execute()

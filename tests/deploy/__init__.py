@@ -1,0 +1,1 @@
+"""What a self-hoster starts from: an image, units, platforms, monitoring, a release."""
