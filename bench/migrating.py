@@ -29,7 +29,7 @@ from bench.shop import Organizer
 from ticketing.db import migrate
 from ticketing.db.connection import database, open_database
 from ticketing.limits import CallClass
-from tools import anvil, version_before
+from tools import anvil, releases
 from tools.json_client import Client
 from tools.postgres import Postgres
 from tools.stack import ROOT, Stack, free_port
@@ -97,10 +97,10 @@ def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, in
     """Measure on each database. Return the report and the number of wrong results."""
     folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-bench-")))
     databases = list(_databases(arguments.database, folder, running))
-    root = version_before.unpack(folder / "before")
+    root = releases.unpack(releases.LAST, folder / "before")
     results = [_migrated(each, arguments.orders, root, folder) for each in databases]
     wrong = [f"WRONG {each.database}: {what}" for each in results for what in each.wrong]
-    said = f"From {version_before.COMMIT[:7]}, which serves {VISITORS} visitors meanwhile"
+    said = f"From {releases.LAST}, which serves {VISITORS} visitors meanwhile"
     lines = [*report.facts(databases), "", said, "", _table(results)]
     return "\n".join([*lines, *([""] if wrong else []), *wrong]), len(wrong)
 

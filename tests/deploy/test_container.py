@@ -10,12 +10,11 @@ import subprocess
 import pytest
 import urllib3
 
-from tests.support.databases import only_once
 from tests.support.remote import eventually
 from ticketing.version import VERSION
 from tools.stack import ROOT, free_port
 
-pytestmark = [pytest.mark.long, only_once]
+pytestmark = pytest.mark.long
 
 LARGEST_MB = 150
 USER = 10001

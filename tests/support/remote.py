@@ -35,7 +35,7 @@ class RemoteOrganizer:
     """A tenant that was created through the CLI. It uses HTTP.
 
     Its wallet is an xpub or, on the chains of `chain_ids`, an `address`: then the worker must have
-    proved receivers before the first order.
+    proved receivers before the first order. `by` runs a command of the stack.
     """
 
     def __init__(
@@ -46,10 +46,11 @@ class RemoteOrganizer:
         *,
         address: str | None = None,
         chain_ids: Sequence[int] = (CHAIN,),
+        by: Callable[..., str] = in_process,
     ) -> None:
         chains = ",".join(map(str, chain_ids))
         wallet = ("--xpub", xpub) if xpub else ("--address", address, "--chains", chains)
-        made = in_process(stack, "tenants", "create", slug, "--name", slug, *wallet, "--json")
+        made = by(stack, "tenants", "create", slug, "--name", slug, *wallet, "--json")
         self.headers = {"X-API-Key": json.loads(made)["key"]}
         self.client = Client(stack.url)
         self.path = f"/v1/admin/tenants/{slug}"

@@ -1,17 +1,18 @@
-"""The version before serves the schema of this version, beside it: real processes, a real chain.
+"""Each release is upgraded while it sells, and serves the new schema beside this version.
 
-Its source is an archive. tools/version_before.py says how to make a new one, and when.
+Real processes, a real chain. Their sources are archives: tools/releases.py says how to make one.
 """
 
-from contextlib import ExitStack
+import threading
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from tests.support.doors import OPEN, moment, redeem
-from tests.support.factories import PRICE, event_body, in_days, ticket_body
-from tests.support.processes import Service, audit, new_tenant, service, variables_of
+from tests.support.factories import PRICE, event_body, in_days, new_xpub, ticket_body
+from tests.support.processes import Service, audit, variables_of
 from tests.support.remote import RemoteOrganizer, eventually
 from tools import anvil
 from tools.stack import StackFailed, free_port
@@ -31,6 +32,7 @@ class Versions:
     organizer: RemoteOrganizer
     node: anvil.Anvil
     ticket: Any
+    free: Any
 
     def by(self, which: Service) -> RemoteOrganizer:
         self.organizer.move_to(which)
@@ -80,23 +82,27 @@ class Versions:
 
 
 @pytest.fixture
-def versions(starts_processes, database_url, node, root_before, tmp_path):
-    """Both versions over a database that this version migrated. The worker is the old one's."""
-    variables = variables_of(database_url, node.url, CONFIRMATIONS_31337="1", WEB_CONCURRENCY="1")
+def versions(starts_processes, empty_url, nodes, root_before, tmp_path):
+    """A release with a tenant over its own schema, and this version, whose server does not run."""
+    node = nodes.take()
+    variables = variables_of(empty_url, node.url, CONFIRMATIONS_31337="1", WEB_CONCURRENCY="1")
     with ExitStack() as running:
         before = running.enter_context(
-            service(variables, tmp_path / "before.log", root=root_before)
+            Service(variables, tmp_path / "before.log", root=root_before)
         )
+        before.flask("db", "upgrade")
+        before.start_web()
         before.start_worker()
         variables = {**variables, "PORT": str(free_port())}
-        now = running.enter_context(service(variables, tmp_path / "now.log"))
-        organizer = new_tenant(before)
+        now = running.enter_context(Service(variables, tmp_path / "now.log"))
+        organizer = RemoteOrganizer(before, "acme", new_xpub(), by=Service.flask)
         event = {**event_body(), "status": "published", "start_at": in_days(OPEN), "capacity": 50}
         made = organizer.send("POST", f"{organizer.path}/events", event).json
         body = {**ticket_body(), "capacity": 40, "status": "published"}
         path = f"{organizer.path}/events/{made['id']}/tickets"
         ticket = organizer.send("POST", path, body).json
-        yield Versions(before, now, organizer, node, ticket)
+        free = organizer.ticket(capacity=None)
+        yield Versions(before, now, organizer, node, ticket, free)
 
 
 def agree(old: Any, new: Any) -> None:
@@ -119,19 +125,47 @@ def reconciles(which: Service) -> bool:
         raise AssertionError(failed) from None
 
 
-def test_the_version_before_serves_this_schema_and_both_agree(versions):
-    before, now = versions.before, versions.now
+@contextmanager
+def buyers(versions):
+    """Order again and again by the old server. Yield the statuses, which grow meanwhile."""
+    statuses, enough = [], threading.Event()
 
-    # What the version before made, this one reads and changes.
+    def order():
+        client = RemoteOrganizer.preflight
+        while not enough.wait(0.02):
+            statuses.append(client(versions.organizer, versions.free).status)
+
+    thread = threading.Thread(target=order)
+    thread.start()
+    try:
+        eventually(lambda: len(statuses) > 5)
+        yield statuses
+        seen = len(statuses)
+        eventually(lambda: len(statuses) > seen + 5)
+    finally:
+        enough.set()
+        thread.join()
+
+
+def test_a_release_sells_while_it_is_upgraded_and_both_serve_after_it(versions):
+    before, now = versions.before, versions.now
     old = versions.ordered(before)
     first, second, third = versions.confirmed(before, old)
     versions.void(before, first)
+    unpaid = versions.by(before).preflight(versions.ticket).json
+    with buyers(versions) as statuses:
+        assert "applied" in now.flask("db", "upgrade")
+    assert {*statuses} == {201}
+    now.start_web()
+
+    # What the old release made, this one reads and changes.
     assert versions.scan(before, second) == "admitted"
     agree(versions.figures(before, old), versions.figures(now, old))
     versions.void(now, third)
     assert versions.by(before).intent(old)["refund_due"] == 2 * PRICE
+    assert versions.by(now).intent(unpaid)["status"] == "awaiting_payment"
 
-    # What this version made, the version before confirms, reads and changes.
+    # What this version made, the old release confirms, reads and changes.
     new = versions.ordered(now)
     first, second, third = versions.confirmed(before, new)
     versions.void(before, first)
@@ -151,9 +185,12 @@ def test_the_version_before_serves_this_schema_and_both_agree(versions):
     said = versions.figures(before, *orders)
     agree(said, versions.figures(now, *orders))
     assert [each["refund_due"] for each in said["intents"]] == [2 * PRICE, 2 * PRICE, PRICE]
-    assert said["stock"] == {"held": 0, "sold": 4, "available": 36}
+    assert said["stock"] == {"held": 1, "sold": 4, "available": 35}
     assert sum(each["tickets"] for each in said["sales"]) == 4
     assert sum(each["kept"] for each in said["sales"]) == 4 * PRICE
     assert sum(each["amount"] for each in said["refunds"]) == 5 * PRICE
     assert reconciles(before)
     assert audit(now)["ok"] is True
+    for each in (before, now):
+        each.check()
+        assert "Traceback" not in each.log_path.read_text()
