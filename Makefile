@@ -8,7 +8,7 @@ SLITHER := .tools/slither
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run collect payback demo agent demo-agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-migrating bench-early contracts lock audit
+.PHONY: help run collect payback demo agent demo-agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-migrating bench-early contracts lock audit release
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -109,6 +109,10 @@ audit: $(SUPPLY)/ready ## Check all pinned packages for known vulnerabilities
 	@$(SUPPLY)/bin/pip-audit --strict --disable-pip --require-hashes $(ANSWERED) \
 		-r requirements.txt -r requirements-dev.txt -r tools/demo.txt -r tools/facilitator.txt -r tools/supply.txt -r tools/node.txt \
 		-r tools/slither.txt -r tests/api/clients/python.txt
+
+KEY :=
+release: $(SUPPLY)/ready .venv/runs ## Make the files of a release in dist/: source, SBOM, checksums, signed with KEY=~/.ssh/id_ed25519
+	@SUPPLY=$(SUPPLY)/bin KEY=$(KEY) sh tools/release.sh
 
 .venv/runs: requirements.txt
 	@echo "installing the service's packages"
