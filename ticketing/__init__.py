@@ -26,4 +26,5 @@ ids.py: ids sort by creation time; the same base32 for what people type
 nesting.py: JSON that is nested too deep is refused before it is parsed
 backoff.py: the pauses after failures. The caller counts the failures and has the clock
 logs.py: the format of log lines
+version.py: the name of this release
 """

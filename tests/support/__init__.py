@@ -60,6 +60,7 @@ What is outside of the service:
 
 fake_chain.py, bad_node.py: a chain in memory; a provider over HTTP that misbehaves on request
 mail_server.py, odd_servers.py: a real SMTP server; servers that only look like one
+debian.py: a Debian of its own, to build in, or booted with a real systemd
 raw_http.py, nginx.py, certificates.py: raw bytes to the real server; a proxy; certificates
 faults.py: what clients see during a fault, and how long until it is over
 injected_wallet.py, money.py: a wallet that a browser announces; an organizer's console with it

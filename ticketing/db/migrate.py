@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from peewee import OperationalError
-from playhouse.migrations import Runner
+from playhouse.migrations import MigrationError, Runner
 
 from ticketing.db.connection import database, is_sqlite, savepoint, write_transaction
 
@@ -25,6 +25,7 @@ def upgrade() -> list[str]:
     Several processes may call it at once: one migrates, the others wait. MigrationError if a
     migration finds something that an operator must change first; then none is applied.
     """
+    _check_encoding()
     with _exclusive() as runner:
         if not pending():
             return []
@@ -58,6 +59,16 @@ def _exclusive() -> Iterator[Runner]:
         if not is_sqlite():
             database.execute_sql("SELECT pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK,))
         yield Runner(database.obj, str(DIRECTORY), table_name=_TABLE)
+
+
+def _check_encoding() -> None:
+    """Refuse a Postgres that stores bytes instead of text, as `initdb --locale=C` makes it."""
+    if is_sqlite():
+        return
+    ((encoding,),) = database.execute_sql("SHOW server_encoding").fetchall()
+    name = encoding.decode() if isinstance(encoding, bytes) else encoding
+    if name != "UTF8":
+        raise MigrationError(f"the database has the encoding {name}: create it with UTF8")
 
 
 def _lock_tables() -> None:
