@@ -96,6 +96,7 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 	@$(LOCK) tools/node.in -o tools/node.txt
 	@$(LOCK) tools/slither.in -o tools/slither.txt
 	@$(LOCK) tests/api/clients/python.in -o tests/api/clients/python.txt
+	@$(LOCK) tests/deploy/litestream.in -o tests/deploy/litestream.txt
 	@set -e; for version in $(PYTHONS); do \
 		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_28 -r requirements.txt; \
 		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_34 -r requirements-dev.txt; \
@@ -109,7 +110,7 @@ ANSWERED :=
 audit: $(SUPPLY)/ready ## Check all pinned packages for known vulnerabilities
 	@$(SUPPLY)/bin/pip-audit --strict --disable-pip --require-hashes $(ANSWERED) \
 		-r requirements.txt -r requirements-dev.txt -r tools/demo.txt -r tools/facilitator.txt -r deploy/opentelemetry.txt -r tools/supply.txt -r tools/node.txt \
-		-r tools/slither.txt -r tests/api/clients/python.txt
+		-r tools/slither.txt -r tests/api/clients/python.txt -r tests/deploy/litestream.txt
 
 KEY :=
 release: $(SUPPLY)/ready .venv/runs ## Make the files of a release in dist/: source, SBOM, checksums, signed with KEY=~/.ssh/id_ed25519

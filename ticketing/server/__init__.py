@@ -4,6 +4,7 @@ One loop receives requests completely and sends responses; threads only run the 
 overrides private methods of one gunicorn: with any other, gunicorn.conf.py chooses gunicorn's own
 threads and writes a warning.
 
+shares.py: how many connections each process has, so that all have about the same number
 supported.py: the known gunicorn, the warning, and the configurations that cannot start
 worker.py: the loop; deadlines and maximum numbers for each client: above a maximum, the connection
     that has waited longest is closed

@@ -23,6 +23,7 @@ from ticketing.bodies import ACCEPT_BODY
 from ticketing.server import problems, supported
 from ticketing.server.connection import Connection
 from ticketing.server.request_queue import RequestQueue
+from ticketing.server.shares import Share
 
 REQUEST_SECONDS = 20.0
 """The time limit for receiving a request, head and body together."""
@@ -40,6 +41,12 @@ GONE_SECONDS = 1.0
 """After this wait, check whether the client has disconnected. If so, drop the request."""
 STOP_SECONDS = 10.0
 """The time limit for open requests and responses after a signal to stop."""
+SHARE_SECONDS = 0.05
+"""How often a process compares its number of connections with those of others."""
+UNEVEN = 3
+"""How many connections more than another a process keeps."""
+YIELD_SECONDS = 0.002
+"""How long a new connection is left to a process that has fewer."""
 MAX_HELD_BYTES = 32 * 1024 * 1024
 """The memory limit for buffered requests and responses of all clients of a worker."""
 
@@ -72,6 +79,10 @@ class Worker(ThreadWorker):
         self.uploads: set[Connection] = set()
         self.held = 0
         self._next_look = 0.0
+        self.share = Share(self.age)
+        self._next_share = 0.0
+        self._yields_until: float | None = None
+        self._accepts_next = False
         # One buffer for all reads: the loop works on when requests have used up the memory.
         self._buffer = memoryview(bytearray(_READ_BYTES))
 
@@ -94,9 +105,11 @@ class Worker(ThreadWorker):
         Connections in the queue are reset when this process exits. So it closes the queue: a
         client whose connection is refused has sent nothing, and can connect elsewhere.
         """
+        self._end_yield()
         super().set_accept_enabled(enabled)
         if self.alive:
             return
+        self.share.leave()
         for listener in self.sockets:
             queue = select.poll()
             queue.register(listener, select.POLLIN)
@@ -104,8 +117,47 @@ class Worker(ThreadWorker):
                 self.accept(listener)
             listener.close()
 
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """Wait for events, and handle them. While it yields, do not wait for longer than that."""
+        now = time.monotonic()
+        if self.alive and now >= self._next_share:
+            self._next_share = now + SHARE_SECONDS
+            self.share.write(self.nr_conns)
+            # gunicorn ends a connection with its response if as many as these are kept. So clients
+            # of a process with too many connect again, after another one was replaced.
+            has_too_many = self.share.is_larger(self.nr_conns - UNEVEN)
+            self.max_keepalived = 0 if has_too_many else self.worker_connections
+        if self._yields_until is not None:
+            timeout = min(timeout, max(0.0, self._yields_until - now))
+        super().wait_for_and_dispatch_events(timeout)
+        if self._yields_until is not None and time.monotonic() >= self._yields_until:
+            self._end_yield()
+            self._accepts_next = True
+
+    def _yield(self) -> None:
+        """Leave new connections to others for a moment. What is left then, it accepts."""
+        for listener in self.sockets:
+            self.poller.unregister(listener)
+        self._yields_until = time.monotonic() + YIELD_SECONDS
+
+    def _end_yield(self) -> None:
+        if self._yields_until is None:
+            return
+        self._yields_until = None
+        for listener in self.sockets:
+            self.poller.register(listener, selectors.EVENT_READ, self.accept)
+
     def accept(self, listener: Any) -> None:
-        """Accept a connection. If there are too many, close the one that waited longest."""
+        """Accept a connection. If there are too many, close the one that waited longest.
+
+        If another process has fewer, it is left to that one first.
+        """
+        if self._yields_until is not None:
+            return  # an event of the same round has begun to yield
+        if self.alive and not self._accepts_next and self.share.is_larger(self.nr_conns):
+            self._yield()
+            return
+        self._accepts_next = False
         try:
             sock, client = listener.accept()
         except OSError as error:
@@ -116,6 +168,7 @@ class Worker(ThreadWorker):
             return
         sock.setblocking(False)
         self.nr_conns += 1
+        self.share.write(self.nr_conns)
         self._wait(Connection(sock, client, listener.getsockname()), REQUEST_SECONDS)
         self._make_room()
 
