@@ -122,7 +122,8 @@ def _scan(shop: Shop) -> Request:
     scan |= {"generation": 1, "at": "2026-01-01T00:00:00Z"}
     path = f"/v1/door/tenants/{TENANT}/events/{shop.door_event_id}/scans"
     body = {"sent_at": "2026-01-01T00:00:00Z", "scans": [scan]}
-    return Request("POST", path, {"Authorization": f"Bearer {shop.device_token}"}, body)
+    # A device redeems 60 tickets a minute by number; an organizer has no such limit.
+    return Request("POST", path, {"X-API-Key": shop.key}, body)
 
 
 def _purchase(shop: Shop) -> Request:
@@ -160,29 +161,29 @@ def _ticket_page(shop: Shop) -> Request:
 
 # README.md has the reason for each bound that was raised.
 CASES = (
-    Case("public listing", 200, _listing, _most(1.6, 2.2)),
-    Case("public listing, not modified", 304, _listing_known, _most(1.6, 2.2)),
+    Case("public listing", 200, _listing, _most(1.3, 1.8)),
+    Case("public listing, not modified", 304, _listing_known, _most(1.3, 1.8)),
     Case("event page", 200, _event_page, _most(3.2, 4.4)),
     Case("admin event, JWT", 200, _event_by_jwt, _most(4.5, 7.5)),
     Case("admin event, API key", 200, _event_by_key, _most(5, 7.5)),
     Case("key for a JWT", 200, _exchange, _most(4, 5)),
-    Case("preflight", 201, _preflight, {SQLITE: Bound(9), POSTGRES: Bound(a_second=200)}),
+    Case("preflight", 201, _preflight, _most(7, 13)),
     Case("preflight, xpub", 201, _preflight_xpub, {}),
-    Case("preflight, sold out", 409, _preflight_sold_out, _most(4, 5.5)),
+    Case("preflight, sold out", 409, _preflight_sold_out, _most(3, 5.5)),
     Case("purchase, confirmed", 200, _purchase, _most(4, 6.5)),
-    Case("scan", 200, _scan, {SQLITE: Bound(9), POSTGRES: Bound(a_second=200)}),
+    Case("scan", 200, _scan, _most(6, 10)),
 )
 """The rows of `make bench`."""
 
 STEPS = (
     Case("event page", 200, _event_page, {}, times=1),
-    Case("order, the page's form", 303, _form, {}, times=1),
-    Case("order, the API", 201, _preflight, {POSTGRES: Bound(a_second=600)}),
-    Case("order page", 200, _order_page, {}, times=1),
-    Case("poll, nothing changed", 304, _poll, _most(2, 3), times=20),
+    Case("order, the page's form", 303, _form, _most(8, 15), times=1),
+    Case("order, the API", 201, _preflight, _most(7, 13)),
+    Case("order page", 200, _order_page, {SQLITE: Bound(6)}, times=1),
+    Case("poll, nothing changed", 304, _poll, _most(1.1, 2.5), times=20),
     Case("purchase, confirmed", 200, _purchase, {}, times=1),
-    Case("ticket page", 200, _ticket_page, {}, times=1),
-    Case("sold out, the page's form", 303, _form_sold_out, _most(2.5, 2.5)),
-    Case("sold out, the API", 409, _preflight_sold_out, _most(2.5, 2.5)),
+    Case("ticket page", 200, _ticket_page, {SQLITE: Bound(6)}, times=1),
+    Case("sold out, the page's form", 303, _form_sold_out, {SQLITE: Bound(4)}),
+    Case("sold out, the API", 409, _preflight_sold_out, {SQLITE: Bound(3)}),
 )
 """The rows of `make bench-onsale`."""

@@ -3,6 +3,7 @@
 import os
 import time
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
@@ -36,6 +37,20 @@ def seconds(root: int) -> float:
 def pss_bytes(root: int) -> int:
     """Return the proportional set size of a process tree: shared memory counts once."""
     return sum(_pss_of(pid) for pid in tree(root))
+
+
+def sockets(root: int) -> list[int]:
+    """Return how many sockets each child of a process has, the fewest first."""
+    children = Path(f"/proc/{root}/task/{root}/children")
+    return sorted(_sockets_of(int(pid)) for pid in children.read_text().split())
+
+
+def _sockets_of(pid: int) -> int:
+    found = 0
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):
+            found += os.readlink(link).startswith("socket:")
+    return found
 
 
 def _seconds_of(pid: int) -> float:

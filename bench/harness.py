@@ -7,6 +7,7 @@ import sqlite3
 import statistics
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -114,7 +115,8 @@ def environment() -> dict[str, str]:
 class Row:
     """One case on one server, and its measurements so far.
 
-    `slices` has the CPU microseconds per response of the server and of its database in each slice.
+    `slices` has the CPU microseconds per response of the server and of its database in each slice,
+    `spread` the sockets of each process in the most uneven one.
     """
 
     case: Case
@@ -127,11 +129,15 @@ class Row:
     latencies_us: list[int] = field(default_factory=list)
     errors: int = 0
     slices: list[tuple[float, float]] = field(default_factory=list)
+    spread: tuple[int, ...] = ()
 
     def take(self, seconds: float, *, is_warm: bool = True) -> None:
         """Run one slice, and add its measurements. If it `is_warm`, all of them; else errors."""
         before = self._used_us()
+        middle = threading.Timer(seconds / 2, self._look_at_connections)
+        middle.start()
         result = repeat(self, seconds)
+        middle.cancel()
         after = self._used_us()
         self.errors += sum(result["wrong"].values())
         if is_warm:
@@ -139,6 +145,12 @@ class Row:
             self.slices.append(((after[0] - before[0]) / count, (after[1] - before[1]) / count))
             self.latencies_us += result["latencies_us"]
             self.seconds += result["seconds"]
+
+    def _look_at_connections(self) -> None:
+        """Note how many sockets each process has: of all slices, the most uneven one."""
+        found = cpu.sockets(self.server_pid)
+        if found and (not self.spread or found[-1] - found[0] > self.spread[-1] - self.spread[0]):
+            self.spread = tuple(found)
 
     def _used_us(self) -> tuple[float, float]:
         pids = (self.server_pid, self.database_pid)

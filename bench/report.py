@@ -27,6 +27,7 @@ _HEADS = (
     "to Flask",
     "bound",
     "holds",
+    "connections",
     "errors",
 )
 
@@ -116,6 +117,7 @@ def of_rows(rows: Sequence[Row]) -> str:
                 f"{row.ratio(flask):.2f}",
                 str(row.case.bounds.get(row.answered_by, "-")),
                 verdict(row.holds(flask)),
+                ":".join(map(str, row.spread)) or "-",
                 str(row.errors),
             ]
         )

@@ -16,25 +16,35 @@ from tools.stack import ROOT, StackFailed
 REQUESTS = 10_000
 MANY_REQUESTS = 200_000
 IMPORTS = 5
+LIBRARIES = "flask, marshmallow, peewee"
 STARTS = 3
 
 
 def measure(world: World, *, many: bool) -> tuple[str, int]:
     """Measure. Return a table and the number of wrong responses."""
-    imported = statistics.median(_import_ms() for _ in range(IMPORTS))
+    app, libraries = (
+        statistics.median(_import_ms(modules) for _ in range(IMPORTS))
+        for modules in ("app", LIBRARIES)
+    )
     start = statistics.median(_start_seconds(world) for _ in range(STARTS))
     lines = [
-        _line("CPU of python -c 'import app'", imported, 800, "ms", 0),
-        _line("gunicorn's start to its first answer", start, 0.8, "s", 2),
+        ["CPU of python -c 'import app'", f"{app:.0f} ms", "-", "-"],
+        _line(f"the same to 'import {LIBRARIES}'", app / libraries, 3, "x", 2),
+        _line("gunicorn's start to its first answer", start, 1, "s", 2),
     ]
     errors = sent = 0
     with ExitStack() as running:
-        listing = row_of(CASES[0], world, world.start_web(running))
+        stack = world.start_web(running)
+        stack.start_worker()
+        listing = row_of(CASES[0], world, stack)
         for requests in (REQUESTS, MANY_REQUESTS)[: 2 if many else 1]:
             errors += sum(repeat(listing, 3600, requests - sent)["wrong"].values())
             sent = requests
-            used = cpu.pss_bytes(listing.server_pid) / 1_000_000
-            lines.append(_line(f"PSS after {sent:,} public listings", used, 95, "MB", 1))
+            web, worker = (cpu.pss_bytes(pid) / 1e6 for pid in (stack.pid(), stack.pid("worker")))
+            what = (
+                f"PSS of web ({web:.0f}) and worker ({worker:.0f}) after {sent:,} public listings"
+            )
+            lines.append(_line(what, web + worker, 150, "MB", 1))
     return aligned(("", "measured", "bound", "holds"), lines), errors
 
 
@@ -45,14 +55,14 @@ def _start_seconds(world: World) -> float:
         return time.monotonic() - start
 
 
-def _import_ms() -> float:
-    """Return the CPU time of a Python process that only imports the application."""
-    command = [sys.executable, "-c", "import app"]
+def _import_ms(modules: str) -> float:
+    """Return the CPU time of a Python process that only imports these modules."""
+    command = [sys.executable, "-c", f"import {modules}"]
     process = subprocess.Popen(command, cwd=ROOT, env=environment())
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise StackFailed("'import app' failed")
+        raise StackFailed(f"'import {modules}' failed")
     return (used.ru_utime + used.ru_stime) * 1000
 
 

@@ -25,3 +25,27 @@ def test_buyers_of_the_on_sale_minute_get_their_tickets():
     assert done.returncode == 0, done.stdout + done.stderr
     for phase in ("the minute", "sold out"):
         assert re.search(rf"^{phase} +SQLite +5 buyers ", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("starts_processes")
+def test_each_row_of_the_bench_gets_its_expected_status():
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "bench",
+            "--database",
+            "sqlite",
+            "--rounds",
+            "1",
+            "--seconds",
+            "0.1",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^scan .* 0$", done.stdout, re.MULTILINE)

@@ -17,7 +17,9 @@ PUBLIC = "none"
 """The only way to authenticate (RFC 7591, 2): not at all. There is no secret to keep."""
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1"})
-_URI = re.compile(r"[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]+", re.ASCII)
+_URI = re.compile(r"[A-Za-z0-9._~:/?@!$&'()*+,;=%-]+", re.ASCII)
+_HOST = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*", re.ASCII)
+"""Stricter than RFC 3986: the host is in a header of the page, where `;` means something."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,9 @@ def described(client_id: str, metadata: Mapping[str, Any], host: str | None) -> 
 def is_redirect_uri(text: str) -> bool:
     """Return whether a text is a URI of https, or of http on the person's own computer."""
     parts = _split(text)
-    if parts is None or not parts.hostname or "@" in parts.netloc or parts.netloc.endswith(":"):
+    if parts is None or "@" in parts.netloc or parts.netloc.endswith(":"):
+        return False
+    if not _HOST.fullmatch(parts.hostname or ""):
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
 
