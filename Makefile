@@ -114,7 +114,7 @@ audit: $(SUPPLY)/ready ## Check all pinned packages for known vulnerabilities
 
 KEY :=
 release: $(SUPPLY)/ready .venv/runs ## Make the files of a release in dist/: source, SBOM, checksums, signed with KEY=~/.ssh/id_ed25519
-	@SUPPLY=$(SUPPLY)/bin KEY=$(KEY) sh tools/release.sh
+	@SUPPLY=$(SUPPLY)/bin KEY="$(KEY)" sh tools/release.sh
 
 .venv/runs: requirements.txt
 	@echo "installing the service's packages"

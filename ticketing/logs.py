@@ -51,6 +51,8 @@ def configure(level: str, form: str) -> None:
     # Peewee logs the values of every statement, and they contain personal data. `db upgrade`
     # prints the applied migrations itself.
     logging.getLogger("peewee").setLevel(logging.WARNING)
+    # authlib logs the tokens that it issues.
+    logging.getLogger("authlib").setLevel(logging.WARNING)
 
 
 def for_gunicorn(level: str) -> dict[str, Any]:

@@ -34,6 +34,7 @@ find "$packages" -name '*.so*' -type f -exec strip --strip-unneeded {} + 2>/dev/
 echo "copying the service"
 cp -r app.py gunicorn.conf.py requirements.txt schemas ticketing LICENSE LICENSES.md /app/
 cp deploy/container/healthcheck.py /app/
+chmod -R a+rX /app
 find /app -depth -name __pycache__ -exec rm -r {} +
 
 echo "copying Python and the programs of backups"

@@ -24,6 +24,13 @@ cp $ROOT_CA /usr/local/share/ca-certificates/caddy.crt && update-ca-certificates
 for each in $(seq 100); do curl -sf https://localhost/readyz >/dev/null && break; sleep 0.2; done
 """
 AUTHORITY = "ROOT_CA=/var/lib/caddy/.local/share/caddy/pki/authorities/local/root.crt"
+ENCRYPTED = r"""
+age-keygen -o key.txt 2>/dev/null
+echo "BACKUP_RECIPIENT=$(age-keygen -y key.txt)" >>/etc/ticketing/env
+systemctl start ticketing-backup
+age --decrypt --identity key.txt --output plain /var/backups/ticketing/*.age
+head -c 15 plain
+"""
 
 
 @pytest.fixture
@@ -104,6 +111,7 @@ def test_from_nothing_to_a_sale_a_lost_disk_and_the_next_release(host, debian_ro
     # A backup, a lost disk, a restore.
     backing_up = commands("docs/operations.md", "**On a bare host.**", "**Recovery files.**")
     host.run(backing_up)
+    assert host.run(ENCRYPTED) == "SQLite format 3"
     host.run("systemctl kill -s KILL ticketing-web ticketing-worker; rm -rf /var/lib/ticketing/*")
     restoring = commands("docs/operations.md", "On a bare host with SQLite:", "What happened after")
     host.run(f"cd /srv/ticketing\n{restoring}")

@@ -163,3 +163,22 @@ def rules():
 
 def dashboard():
     return json.loads((MONITORING / "dashboard.json").read_text())
+
+
+def test_no_link_with_a_secret_is_logged_or_traced(app):
+    """Of each rule of a page whose last part is a secret, by nginx and by OpenTelemetry."""
+    nginx = (DEPLOY / "nginx" / "ticketing.conf").read_text()
+    (unlogged,) = re.findall(r"map \$uri \$is_logged \{ ~(\S+) 0;", nginx)
+    traced = (DEPLOY / "opentelemetry.env").read_text()
+    (untraced,) = re.findall(r"EXCLUDED_URLS=(.*)", traced)
+    secrets = {"link", "code", "offer", "invitation", "reset"}
+    found = [
+        rule.rule
+        for rule in app.url_map.iter_rules()
+        if rule.endpoint.startswith("pages_") and secrets & rule.arguments
+    ]
+    assert len(found) >= 8, sorted(found)
+    for path in found:
+        assert re.match(unlogged, path), path
+        assert any(each in path for each in untraced.split(",")), path
+    assert '$request"' not in nginx  # its query may have a voucher's code

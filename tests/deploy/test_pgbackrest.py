@@ -112,7 +112,7 @@ def server(tmp_path, starts_processes):
         for parent in (tmp_path, *tmp_path.parents[:3]):
             parent.chmod(parent.stat().st_mode | 0o011)
     settings = commands("docs/hosting.md", "`/etc/pgbackrest.conf`", "In `postgresql.conf`")
-    settings = settings.replace("/var/lib/pgbackrest", str(made.repository))
+    settings = settings.replace("/mnt/backups/pgbackrest", str(made.repository))
     settings = settings.replace("/var/lib/postgresql/15/main", str(made.data))
     (folder / "pgbackrest.conf").write_text(settings)
     made.run(binaries / "initdb", "-D", made.data, "-U", "postgres", "-A", "trust", "-E", "UTF8")

@@ -41,6 +41,17 @@ def test_a_release_is_signed_and_lists_what_it_is_made_of(clone, supply, tmp_pat
     key = tmp_path / "key"
     make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "releases", "-f", key]
     subprocess.run(make, check=True)
+    # Nobody could check a signature of a key that is not published.
+    unknown = release(clone, supply, KEY=str(key))
+    assert (
+        unknown.returncode == 1
+        and "SECURITY.md has no line: releases ssh-ed25519" in unknown.stdout
+    )
+    public = " ".join((tmp_path / "key.pub").read_text().split()[:2])
+    with (clone / "SECURITY.md").open("a") as file:
+        file.write(f"\n    releases {public}\n")
+    who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    subprocess.run(["git", *who, "commit", "-qam", "The key"], cwd=clone, check=True)
     done = release(clone, supply, KEY=str(key))
     assert done.returncode == 0, done.stdout + done.stderr
     dist = clone / "dist"
@@ -51,11 +62,12 @@ def test_a_release_is_signed_and_lists_what_it_is_made_of(clone, supply, tmp_pat
         "SHA256SUMS",
         "SHA256SUMS.sig",
     }
-    (tmp_path / "allowed_signers").write_text(f"releases {(tmp_path / 'key.pub').read_text()}")
     text = (ROOT / "docs" / "releasing.md").read_text()
-    (verify, check) = re.findall(r"^    (ssh-keygen .*|sha256sum .*)$", text, re.MULTILINE)
-    verify = verify.replace("allowed_signers", str(tmp_path / "allowed_signers"))
-    subprocess.run(["sh", "-ec", f"{verify}\n{check}"], cwd=dist, check=True, capture_output=True)
+    checks = re.findall(r"^    (grep .*|ssh-keygen .*|sha256sum .*)$", text, re.MULTILINE)
+    assert len(checks) == 3
+    (dist / "SECURITY.md").write_text((clone / "SECURITY.md").read_text())
+    command = ["sh", "-ec", "\n".join(checks)]
+    subprocess.run(command, cwd=dist, check=True, capture_output=True)
 
     sbom = json.loads((dist / f"{name}.cdx.json").read_text())
     assert sbom["bomFormat"] == "CycloneDX"

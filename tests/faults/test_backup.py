@@ -1,7 +1,10 @@
 """Backups during sales: complete, readable only by their owner, never over an existing file."""
 
+import os
+import signal
 import sqlite3
 import subprocess
+import sys
 import threading
 from dataclasses import replace
 from datetime import timedelta
@@ -18,7 +21,7 @@ from ticketing import clock as clocks
 from ticketing.db import backup as backups
 from ticketing.db.connection import database
 from tools import anvil
-from tools.stack import Stack, StackFailed
+from tools.stack import ROOT, Stack, StackFailed
 
 pytestmark = pytest.mark.long
 
@@ -184,6 +187,43 @@ def test_a_folder_keeps_the_newest_backups_and_the_metrics_their_age(
     assert len(made) == 2 and len(list(folder.iterdir())) == 4
     assert made[-1].startswith(f"ticketing-{clock.now - timedelta(hours=1):%Y%m%dT%H%M%S}Z.")
     assert "\nticketing_backup_age_seconds 3600.0\n" in metrics_of(app)
+
+
+@on_sqlite
+def test_the_new_backup_stays_even_if_the_clock_was_in_the_future_once(app, tmp_path):
+    (tmp_path / "ticketing-20990101T000000Z.sqlite").write_text("of the future")
+    cli(app, "db", "backup", "--folder", str(tmp_path), "--keep", "1")
+    (kept,) = tmp_path.glob("ticketing-*")
+    assert kept.read_bytes()[:6] == b"SQLite"
+
+
+@on_sqlite
+def test_what_a_killed_backup_left_is_deleted_the_day_after(app, tmp_path):
+    for hours in (1, 25):
+        left = tmp_path / f".ticketing-{hours}"
+        left.mkdir()
+        (left / "copy").write_text("not encrypted")
+        then = clocks.now().timestamp() - hours * 3600
+        os.utime(left, (then, then))
+    cli(app, "db", "backup", "--folder", str(tmp_path))
+    assert [each.name for each in tmp_path.glob(".*")] == [".ticketing-1"]
+
+
+@on_sqlite
+def test_a_backup_that_is_stopped_leaves_nothing(database_url, tmp_path):
+    folder, program = tmp_path / "backups", tmp_path / "age"
+    folder.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/encrypting\nexec sleep 600\n")
+    program.chmod(0o700)
+    command = [sys.executable, "-m", "flask", "--app", "app", "db", "backup", "--folder", folder]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    environ = {**os.environ, **variables_of(database_url), "PATH": path}
+    with subprocess.Popen([*command, "--recipient", "age1x"], cwd=ROOT, env=environ) as running:
+        eventually((tmp_path / "encrypting").exists)
+        assert list(folder.glob(".ticketing-*/copy"))
+        running.terminate()
+        assert running.wait(PATIENCE_SECONDS) == 128 + signal.SIGTERM
+    assert list(folder.iterdir()) == []
 
 
 def metrics_of(app):

@@ -3,7 +3,10 @@
 import pytest
 
 from tests.support.certificates import Authority
+from tests.support.console import sign_in
 from tests.support.oauth import App, Documents, registered
+from tests.support.stopped_clock import StoppedClock
+from ticketing import clock
 from ticketing.services.access import passwords
 
 
@@ -43,3 +46,13 @@ def documents(authority, monkeypatch):
 @pytest.fixture
 def described_app(documents, client):
     return App(client, documents.describe())
+
+
+@pytest.fixture
+def console(acme):
+    return sign_in(acme, "write")
+
+
+@pytest.fixture
+def stopped(monkeypatch):
+    return StoppedClock(monkeypatch, clock.now())

@@ -1,42 +1,25 @@
 """What somebody may try who wants tokens that no member gave, or more than was given."""
 
-from datetime import timedelta
-
 import pytest
 
 from tests.support.console import PASSWORD, SAME_ORIGIN, hidden_fields, sign_in
 from tests.support.mcp import call, refused
-from tests.support.oauth import CALLBACK, VERIFIER, App, registered, sent_back, tool_names
+from tests.support.oauth import (
+    CALLBACK,
+    VERIFIER,
+    App,
+    has_ended,
+    is_refused,
+    offered_back,
+    registered,
+    sent_back,
+    tool_names,
+)
 from tests.support.races import at_once
-from tests.support.stopped_clock import StoppedClock
-from ticketing import clock
 from ticketing.models.connected_apps import ConnectedApp
 from ticketing.models.members import Member
 from ticketing.roles import Role
-from ticketing.services.access import members, passwords
-from ticketing.services.oauth import connected_apps
-
-
-@pytest.fixture
-def console(acme):
-    return sign_in(acme, "write")
-
-
-@pytest.fixture
-def stopped(monkeypatch):
-    return StoppedClock(monkeypatch, clock.now())
-
-
-def is_refused(answer, error="invalid_grant"):
-    return answer.status_code == 400 and answer.json["error"] == error
-
-
-def has_ended(app):
-    """Whether none of an app's tokens opens anything."""
-    answer = app.api().post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"})
-    assert answer.status_code in (200, 401)
-    return answer.status_code == 401 and is_refused(app.renew())
-
+from ticketing.services.access import members
 
 # Open redirect.
 
@@ -108,9 +91,17 @@ def test_a_program_on_the_computer_is_bound_to_its_host_and_path(console, client
     ],
 )
 def test_an_app_hears_what_it_asked_wrongly(console, registered_app, wrong, error):
-    back = sent_back(registered_app.page(console, **wrong))
+    """Anybody can register an address: so a person goes there by a click only."""
+    back = offered_back(registered_app.page(console, **wrong))
     assert back["error"] == error and back["state"] == "a state"
     assert back["iss"] == "http://localhost" and back["error_description"]
+
+
+@pytest.mark.one_database
+def test_a_program_on_the_computer_hears_at_once_what_it_asked_wrongly(console, client):
+    uri = "http://127.0.0.1:49152/callback"
+    page = registered(client, uri=uri).page(console, scope="nothing")
+    assert sent_back(page, uri)["error"] == "invalid_scope"
 
 
 @pytest.mark.one_database
@@ -371,9 +362,8 @@ def test_a_page_that_was_open_too_long_has_ended(console, registered_app, stoppe
 def test_the_page_cannot_be_framed_or_answered_by_another_site(console, registered_app):
     page = registered_app.page(console)
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
-    assert (
-        "form-action 'self' https://assistant.example;" in (page.headers["Content-Security-Policy"])
-    )
+    # Chromium applies it to what the app redirects to, too.
+    assert "form-action" not in page.headers["Content-Security-Policy"]
     assert page.headers["Cache-Control"] == "no-store"
     form = {**hidden_fields(page.text), "consent": "connect", "role": "read"}
     foreign = {"Sec-Fetch-Site": "cross-site"}
@@ -392,83 +382,3 @@ def test_asking_changes_nothing(console, registered_app):
         "/console/connect", query_string={**registered_app.asks(), "consent": "connect"}
     )
     assert answer.status_code == 200 and ConnectedApp.select().count() == 0
-
-
-# The end of an app.
-
-
-def test_a_member_who_is_disabled_takes_the_apps_along(acme, console, registered_app):
-    registered_app.connect(console, "read")
-    (member,) = Member.select().where(Member.email == console.email)
-    members.disable(acme.id, member.id)
-    assert has_ended(registered_app)
-
-
-def test_a_new_password_ends_the_apps(acme, console, registered_app):
-    registered_app.connect(console, "read")
-    (member,) = Member.select().where(Member.email == console.email)
-    with members.changing(acme.id):
-        members.set_password(member, passwords.hashed("another long password"))
-    assert has_ended(registered_app)
-
-
-def test_an_app_ends_itself_with_one_of_its_tokens(console, registered_app, client):
-    for kind in ("access_token", "refresh_token"):
-        app = App(client, registered_app.client_id)
-        app.connect(console, "read")
-        form = {"client_id": "another", "token": app.tokens[kind]}
-        assert is_refused(client.post("/v1/oauth/revoke", data=form))
-        answer = client.post("/v1/oauth/revoke", data={**form, "client_id": app.client_id})
-        assert answer.status_code == 200 and has_ended(app)
-        # A token that is not valid is no error (RFC 7009, 2.2).
-        again = client.post("/v1/oauth/revoke", data={**form, "client_id": app.client_id})
-        assert again.status_code == 200
-
-
-def test_a_member_ends_an_app_in_the_console(acme, console, registered_app):
-    registered_app.connect(console, "read")
-    page = console.get("/console/apps").text
-    (app,) = ConnectedApp.select()
-    assert "Assistant" in page and f"/console/apps/{app.id}/end" in page
-    assert console.send(f"/console/apps/{app.id}/end").status_code == 303
-    assert has_ended(registered_app)
-    assert "No app is connected" in console.get("/console/apps").text
-    assert "App ended" in sign_in(acme, email="b@example.org").get("/console/audit-log").text
-
-
-def test_apps_of_others_are_for_administrators(acme, neighbour, console, registered_app):
-    registered_app.connect(console, "read")
-    (app,) = ConnectedApp.select()
-    colleague = sign_in(acme, "write", email="b@example.org")
-    for other in (colleague, sign_in(neighbour)):
-        assert "No app is connected" in other.get("/console/apps").text
-        assert other.send(f"/console/apps/{app.id}/end").status_code == 404
-    admin = sign_in(acme, email="c@example.org")
-    assert console.email in admin.get("/console/apps").text
-    assert admin.send(f"/console/apps/{app.id}/end").status_code == 303
-    assert has_ended(registered_app)
-
-
-def test_a_member_has_a_bounded_number_of_apps(console, registered_app, monkeypatch):
-    monkeypatch.setattr(connected_apps, "MAX_OF_MEMBER", 2)
-    for _ in range(2):
-        registered_app.connect(console, "read")
-    page = registered_app.page(console)
-    form = {**hidden_fields(page.text), "consent": "connect", "role": "read"}
-    refusal = console.send("/console/connect", form)
-    assert refusal.status_code == 409 and "too many apps" in refusal.text
-    console.send(f"/console/apps/{ConnectedApp.select().first().id}/end")
-    registered_app.connect(console, "read")
-
-
-def test_what_has_ended_is_deleted(console, registered_app, stopped):
-    registered_app.decide(console, "read")  # its code is not exchanged
-    registered_app.connect(console, "read")
-    connected_apps.forget_old()
-    assert ConnectedApp.select().count() == 2
-    stopped.forward(days=1)
-    connected_apps.forget_old()
-    assert [each.generation for each in ConnectedApp.select()] == [1]
-    stopped.now += connected_apps.UNUSED_LIVES + timedelta(days=1)
-    connected_apps.forget_old()
-    assert ConnectedApp.select().count() == 0

@@ -25,6 +25,8 @@ def test_an_app_is_described_at_the_url_that_is_its_id(acme, documents, client):
     assert documents.asked == ["/app.json"]
     assert "sales" in tool_names(app.connect(console, "read"))
     assert len(documents.asked) == 2  # for the page; not for the form and the tokens
+    # Who can put a file there need not be who gets the code.
+    assert "Connect it only if you have just come from assistant.example, and trust it." in page
     assert "localhost:" in console.get("/console/apps").text
 
 
@@ -44,6 +46,11 @@ def test_an_app_is_described_at_the_url_that_is_its_id(acme, documents, client):
 def test_a_description_with_a_fault_is_refused(acme, documents, client, more):
     app = App(client, documents.describe(**more))
     assert "This app was not connected" in refusal(app, sign_in(acme))
+
+
+def test_a_description_is_json(acme, documents, client):
+    documents.content_type = "text/plain"
+    assert "cannot be read" in refusal(App(client, documents.describe()), sign_in(acme))
 
 
 @pytest.mark.parametrize(

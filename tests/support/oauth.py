@@ -7,6 +7,7 @@ import re
 import ssl
 import threading
 from dataclasses import dataclass, field
+from html import unescape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
@@ -99,9 +100,33 @@ def registered(client: FlaskClient, name: str = "Assistant", uri: str = CALLBACK
 def sent_back(answer: TestResponse, redirect_uri: str = CALLBACK) -> dict[str, str]:
     """Return the parameters with which a member is sent back to an app."""
     assert answer.status_code == 303, answer.text
-    uri, _, query = answer.headers["Location"].partition("?")
+    return _parameters(answer.headers["Location"], redirect_uri)
+
+
+def offered_back(answer: TestResponse, redirect_uri: str = CALLBACK) -> dict[str, str]:
+    """Return the parameters of the link back to an app, on the page of its error."""
+    assert answer.status_code == 400, answer.text
+    links = re.findall(r'<a href="([^"]+)" rel="noreferrer">Back to ', answer.text)
+    assert len(links) == 1, answer.text
+    return _parameters(unescape(links[0]), redirect_uri)
+
+
+def _parameters(location: str, redirect_uri: str) -> dict[str, str]:
+    uri, _, query = location.partition("?")
     assert uri == redirect_uri
     return {name: values[0] for name, values in parse_qs(query).items()}
+
+
+def is_refused(answer: TestResponse, error: str = "invalid_grant") -> bool:
+    """Return whether a token request is refused with an error."""
+    return answer.status_code == 400 and answer.json["error"] == error
+
+
+def has_ended(app: App) -> bool:
+    """Return whether none of an app's tokens opens anything."""
+    answer = app.api().post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"})
+    assert answer.status_code in (200, 401)
+    return answer.status_code == 401 and is_refused(app.renew())
 
 
 def tool_names(api: Api, path: str = "/mcp/organizer") -> set[str]:
@@ -126,6 +151,7 @@ class Documents:
     def __init__(self, certificate: Path, key: Path) -> None:
         self.files: dict[str, tuple[int, bytes]] = {}
         self.asked: list[str] = []
+        self.content_type = "application/json; charset=utf-8"
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
@@ -162,6 +188,7 @@ class Documents:
                 self.send_response(status)
                 if status == 302:
                     self.send_header("Location", documents.url("/app.json"))
+                self.send_header("Content-Type", documents.content_type)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)

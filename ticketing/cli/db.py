@@ -1,5 +1,7 @@
 """`flask --app app db`: migrations, backups."""
 
+import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +13,7 @@ from playhouse.migrations import MigrationError
 from ticketing.cli.base import command, config, record_change
 from ticketing.db import migrate
 from ticketing.db.backup import BackupFailed
-from ticketing.db.connection import database, write_transaction
+from ticketing.db.connection import UNAVAILABLE, database, write_transaction
 from ticketing.services import backups
 from ticketing.services.door import manifest
 from ticketing.services.notifications import reading
@@ -22,7 +24,7 @@ from ticketing.services.wallets.issuing import SkippedAddresses
 DEFAULT_SKIP, DEFAULT_SKIP_OF_ADDRESSES = 10_000, 100_000
 MOST_SKIPPED_OF_ADDRESSES = 1_000_000_000
 DEFAULT_KEPT, MOST_KEPT = 14, 10_000
-MOST_HOURS, _HOUR_SECONDS = 168, 3600
+MOST_HOURS, _HOUR_SECONDS, _RETRY_SECONDS = 168, 3600, 300
 
 group = AppGroup("db", help="Migrate and back up the database.")
 
@@ -68,7 +70,7 @@ def downgrade() -> None:
 @click.option(
     "--every",
     type=click.IntRange(1, MOST_HOURS),
-    help="With --folder: repeat after so many hours, until it is stopped.",
+    help="With --folder: repeat after so many hours, or 5 minutes if one failed.",
 )
 @command
 def backup(
@@ -82,6 +84,8 @@ def backup(
     if (file is None) == (folder is None) or (every and file):
         raise click.UsageError("name either FILE or --folder")
     url = config().database_url
+    # A signal to stop raises, so that an unfinished copy is deleted.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     while True:
         progress = _progress_printer()
         try:
@@ -89,16 +93,18 @@ def backup(
                 made = backups.make_in(folder, keep, url, progress, recipient)
             elif file is not None:
                 made = backups.make(file, url, progress, recipient)
-        except BackupFailed as failed:
+        except (BackupFailed, *UNAVAILABLE) as failed:
             if every is None:
-                raise click.ClickException(str(failed)) from None
-            click.echo(f"Error: {failed}", err=True)
+                raise click.ClickException(str(failed).strip()) from None
+            click.echo(f"Error: {str(failed).strip()}", err=True)
+            pause = _RETRY_SECONDS
         else:
             click.echo(f"{made} has {made.stat().st_size} bytes; keep SECRET_KEY in another place")
-        if every is None:
-            return
+            if every is None:
+                return
+            pause = every * _HOUR_SECONDS
         database.close()
-        time.sleep(every * _HOUR_SECONDS)
+        time.sleep(pause)
 
 
 @group.command("restored")

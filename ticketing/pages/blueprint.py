@@ -24,6 +24,10 @@ HEADERS = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
 )
 
+KEEPS_OPENER = ("Cross-Origin-Opener-Policy", "unsafe-none")
+"""Of the way to the page that connects an app. Some apps open it in a window of their own and wait
+for it there; `same-origin` would cut it off from them."""
+
 NOT_SEARCHED = ("X-Robots-Tag", "noindex")
 """The header of a page that search engines leave out."""
 

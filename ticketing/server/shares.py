@@ -32,7 +32,7 @@ class Share:
         _SLOT.pack_into(_memory, self._place, time.monotonic(), connections)
 
     def leave(self) -> None:
-        """Stop to count: this process accepts nothing more."""
+        """Stop counting: this process accepts nothing more."""
         _SLOT.pack_into(_memory, self._place, 0.0, 0)
 
     def is_larger(self, connections: int) -> bool:

@@ -73,7 +73,7 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
         cursor_lag={chain_id: (now - at).total_seconds() for chain_id, at in times.items()},
         rpc_errors={**none, **counted[counters.RPC_ERRORS]},
         skipped_blocks={**none, **counted[counters.SKIPPED_BLOCKS]},
-        set_aside=counted[counters.SET_ASIDE],
+        set_aside={**none, "0": 0, **counted[counters.SET_ASIDE]},
         x402_settles={**_no_settles(enabled), **counted[counters.X402_SETTLES]},
         notifications=figures.read(),
         backup_age=None if made is None else (now - made).total_seconds(),

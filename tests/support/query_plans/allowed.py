@@ -23,8 +23,8 @@ ALLOWED = {
         r"worker walks (entries_(unconfirmed|offered)|types_waited_for)"
     ),
     "Every ten minutes, the ticket types with a deposit.": r"worker walks types_with_deposits",
-    "What comes next, of all organizers, until a page is full of those who are listed.": (
-        r"mcp\.answer_message walks events_coming"
+    "What comes next, of all organizers, of whom this database has few, until a page is full.": (
+        r"mcp\.answer_message walks (events_coming|tenants_pkey)"
     ),
     "Signed transfers without an outcome: few, and those of open orders come first.": (
         r"worker (sorts x402_settlements|walks x402_(settling|due))"
@@ -120,6 +120,9 @@ ALLOWED = {
     ),
     "The deliveries that somebody asked for and that wait: few.": (
         r"worker (walks webhook_deliveries_waiting|sorts webhook_deliveries)"
+    ),
+    "A member has 50 apps at most.": (
+        r"pages_console_connect(ed_apps)?\.\w+ searches connected_apps_of_\w+, then looks at .*"
     ),
     "Apps that have ended: a day's.": r"worker walks connected_apps_by_end",
     "Of an endpoint, at most 100 deliveries that passed and 1,000 others are kept.": (

@@ -5,16 +5,16 @@ It is the authorization endpoint of OAuth (RFC 6749, 3.1), so an app sends peopl
 
 from urllib.parse import parse_qsl, quote
 
-from flask import Response, g, redirect, request
+from flask import g, redirect, request
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import ConnectForm, Consent
 from ticketing import credentials
-from ticketing.errors import TicketingError
+from ticketing.errors import AppRefused, TicketingError
 from ticketing.limits import CallClass
 from ticketing.models.members import Member
 from ticketing.pages import forms, render
-from ticketing.pages.blueprint import CONTENT_SECURITY_POLICY
+from ticketing.pages.blueprint import CONTENT_SECURITY_POLICY, KEEPS_OPENER
 from ticketing.pages.console.blueprint import SIGN_IN, ConsoleBlueprint
 from ticketing.pages.console.words import APP_ROLES
 from ticketing.pages.forms import Form
@@ -27,11 +27,21 @@ from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
 from ticketing.web.event_scope import EVERY_VIEW
 
-blp = ConsoleBlueprint("connect", __name__, reads={*Role}, writes={*Role}, scope=EVERY_VIEW)
+# No `form-action`: Chromium applies it to each redirect after the form, also to those of the app.
+POLICY = ("Content-Security-Policy", CONTENT_SECURITY_POLICY.replace(" form-action 'self';", ""))
+
+blp = ConsoleBlueprint(
+    "connect",
+    __name__,
+    reads={*Role},
+    writes={*Role},
+    scope=EVERY_VIEW,
+    headers=dict((KEEPS_OPENER, POLICY)),
+)
 
 
 @blp.get(metadata.PAGE)
-def ask_member() -> AnyResponse:
+def ask_member() -> AnyResponse | str:
     """Ask the member who is signed in whether an app may act for them."""
     member = _member()
     # To ask about an app may read a URL that a stranger has chosen.
@@ -41,7 +51,11 @@ def ask_member() -> AnyResponse:
     try:
         asked = server.ask(pairs, member, origin.origin(), config())
     except SentBack as error:
-        return redirect(error.location, 303)
+        # Anybody can register an address. Nobody is sent there from here without a click.
+        if clients.is_local(error.location):
+            return redirect(error.location, 303)
+        wrong = AppRefused("The app did not ask as it must. It hears why if you go back to it.")
+        return forms.shown_again(_refused(wrong, error.location), wrong)
     except TicketingError as error:
         return forms.shown_again(_refused(error), error)
     return _page(asked, member)
@@ -75,26 +89,25 @@ def _decided(page: str, member: Member, role: Role | None) -> Decision:
     return made
 
 
-def _page(asked: Asked, member: Member) -> Response:
-    shown = render.page(
+def _page(asked: Asked, member: Member) -> str:
+    return render.page(
         "connect.html",
         folder="console",
         asked=asked,
         is_local=clients.is_local(asked.redirect_uri),
-        back_to=clients.origin_of(asked.redirect_uri).partition("://")[2],
+        back_to=clients.host_of(asked.redirect_uri),
         words=APP_ROLES,
         tenant=caller().tenant,
         signed_in_as=g.email,
         other=f"{SIGN_IN}?next={quote(request.full_path, safe='/')}",
     )
-    response = Response(shown)
-    # Browsers check where a form is redirected to, too.
-    policy = CONTENT_SECURITY_POLICY.replace(
-        "form-action 'self'", f"form-action 'self' {clients.origin_of(asked.redirect_uri)}"
+
+
+def _refused(error: TicketingError, back: str | None = None) -> str:
+    return render.page(
+        "connect_refused.html",
+        folder="console",
+        form=Form(refusal=error),
+        back=back,
+        back_to=back and clients.host_of(back),
     )
-    response.headers["Content-Security-Policy"] = policy
-    return response
-
-
-def _refused(error: TicketingError) -> str:
-    return render.page("connect_refused.html", folder="console", form=Form(refusal=error))

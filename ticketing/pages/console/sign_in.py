@@ -14,7 +14,7 @@ from ticketing.errors import NotFound, SignInEnded, TicketingError, WrongPasskey
 from ticketing.limits import CallClass
 from ticketing.models.members import Member
 from ticketing.pages import forms, render
-from ticketing.pages.blueprint import PageBlueprint
+from ticketing.pages.blueprint import KEEPS_OPENER, PageBlueprint
 from ticketing.pages.console import session_cookie
 from ticketing.pages.console.blueprint import SIGN_IN, ConsoleBlueprint
 from ticketing.pages.forms import Form
@@ -29,6 +29,7 @@ from ticketing.services.access import (
     tenants,
 )
 from ticketing.services.access.passkeys import Site
+from ticketing.services.oauth import metadata
 from ticketing.web import origin, sign_in
 from ticketing.web.context import address, caller, config
 from ticketing.web.event_scope import EVERY_VIEW
@@ -46,6 +47,14 @@ signed_in = ConsoleBlueprint(
     scope=EVERY_VIEW,
     before_second_factor=True,
 )
+
+
+@blp.after_request
+def keep_opener(response: Response) -> Response:
+    """On the way to the page that connects an app, keep the window that opened this one."""
+    if _next().startswith(metadata.PAGE):
+        response.headers.update([KEEPS_OPENER])
+    return response
 
 
 @blp.get(SIGN_IN)

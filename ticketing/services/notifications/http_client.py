@@ -106,8 +106,11 @@ class Client:
                 self.close()
         return outcome.lasted(time.monotonic() - start)
 
-    async def get(self, most: int) -> bytes | None:
-        """Send a GET, and close. Return the file. None: none of at most `most` bytes came."""
+    async def get(self, most: int, *, is_json: bool = False) -> bytes | None:
+        """Send a GET, and close. Return the file. None: none of at most `most` bytes came.
+
+        `is_json`: its media type must say so, too.
+        """
         try:
             async with asyncio.timeout(self._deadline_seconds):
                 answer = await self._ask(self._request("GET", {}, b""), most)
@@ -115,7 +118,7 @@ class Client:
             return None
         finally:
             self.close()
-        return answer.file
+        return answer.file if answer.is_json or not is_json else None
 
     def close(self) -> None:
         """Close the connection at once, without waiting for the receiver."""
@@ -269,6 +272,14 @@ class _Answer:
         is_whole = self._is_ended and len(self._body) <= self._most
         is_good = self._response is not None and self._response.status_code == _OK
         return bytes(self._body) if is_whole and is_good else None
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the answer's one media type is that of JSON (RFC 8259), or ends with `+json`."""
+        headers = () if self._response is None else self._response.headers
+        types = [value for name, value in headers if name == b"content-type"]
+        kind = types[0].partition(b";")[0].strip().lower() if len(types) == 1 else b""
+        return kind == b"application/json" or kind.endswith(b"+json")
 
     def outcome(self, *, is_shown: bool) -> Outcome:
         """Return what the answer says. Without `is_shown`, none of its text."""

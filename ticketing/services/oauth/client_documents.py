@@ -28,6 +28,7 @@ from ticketing.services.oauth.clients import Client, described
 MAX_CLIENT_ID = 1000
 MAX_DOCUMENT_BYTES = 16 * 1024
 DEADLINE_SECONDS = 5.0
+_WAIT_SECONDS = 2.0
 
 _AUDIENCE = "ticketing-oauth-client"
 _UNREADABLE = "This app's description of itself cannot be read. Try again in a minute."
@@ -79,7 +80,7 @@ def _checked(url: str, config: Config) -> str:
 
 
 def _read(url: str, config: Config) -> dict[str, Any]:
-    if not _reading.acquire(blocking=False):
+    if not _reading.acquire(timeout=_WAIT_SECONDS):
         raise AppRefused(_UNREADABLE)
     try:
         file = asyncio.run(_get(url, config))
@@ -99,4 +100,4 @@ def _read(url: str, config: Config) -> dict[str, Any]:
 async def _get(url: str, config: Config) -> bytes | None:
     tls = ssl.create_default_context()
     client = HttpClient(url, config.webhook_allow, SystemLookUp(), tls, DEADLINE_SECONDS)
-    return await client.get(MAX_DOCUMENT_BYTES)
+    return await client.get(MAX_DOCUMENT_BYTES, is_json=True)

@@ -98,10 +98,9 @@ def is_local(uri: str) -> bool:
     return urlsplit(uri).hostname in _LOOPBACK
 
 
-def origin_of(uri: str) -> str:
-    """Return the origin of a redirect URI."""
-    parts = urlsplit(uri)
-    return f"{parts.scheme}://{parts.netloc}"
+def host_of(uri: str) -> str:
+    """Return the host of a redirect URI, with its port."""
+    return urlsplit(uri).netloc
 
 
 def _is_same(uri: str, registered: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from peewee import IntegrityError, ModelSelect, fn
+from peewee import ModelSelect, fn
 
 from ticketing import clock, ids
 from ticketing.credentials import Keyring
@@ -67,34 +67,45 @@ def find(app_id: str) -> ConnectedApp | None:
 def connect(
     member: Member, app_id: str, client: Client, redirect_uri: str, challenge: str, role: Role
 ) -> ConnectedApp:
-    """Store what a member has agreed to. AuthorizationEnded if it was stored before; TooManyApps.
+    """Store what a member has agreed to. AuthorizationEnded; TooManyApps.
 
-    `app_id` was made with the page, so that the same form connects one app.
+    `app_id` was made with the page, so that the same form connects one app. A second click finds
+    what the first one stored, as long as its code was not used.
     """
     now = clock.now()
     with write_transaction():
         one_at_a_time(f"apps of {member.id}")
-        theirs = (ConnectedApp.member == member.id) & ConnectedApp.ended_at.is_null()
-        if ConnectedApp.select().where(theirs).count() >= MAX_OF_MEMBER:
+        before = ConnectedApp.get_or_none(ConnectedApp.id == app_id)
+        if before is not None:
+            if before.generation or before.ended_at is not None or before.role != role:
+                raise AuthorizationEnded
+            return before
+        # One whose code was not used is none any more when the code has ended.
+        counts = (ConnectedApp.generation > 0) | (ConnectedApp.created_at > now - CODE_LIVES)
+        theirs = ConnectedApp.select().where(
+            ConnectedApp.member == member.id,
+            ConnectedApp.ended_at.is_null(),
+            ConnectedApp.renewed_at > now - UNUSED_LIVES,
+            ConnectedApp.password_generation == member.generation,
+            counts,
+        )
+        if theirs.count() >= MAX_OF_MEMBER:
             raise TooManyApps
-        try:
-            return ConnectedApp.create(
-                id=app_id,
-                tenant=member.tenant_id,
-                member=member.id,
-                password_generation=member.generation,
-                client_id=client.client_id,
-                name=client.name,
-                host=client.host,
-                redirect_uri=redirect_uri,
-                code_challenge=challenge,
-                role=role,
-                created_at=now,
-                renewed_at=now,
-                kept_until=now + ENDED_KEPT,
-            )
-        except IntegrityError:
-            raise AuthorizationEnded from None
+        return ConnectedApp.create(
+            id=app_id,
+            tenant=member.tenant_id,
+            member=member.id,
+            password_generation=member.generation,
+            client_id=client.client_id,
+            name=client.name,
+            host=client.host,
+            redirect_uri=redirect_uri,
+            code_challenge=challenge,
+            role=role,
+            created_at=now,
+            renewed_at=now,
+            kept_until=now + ENDED_KEPT,
+        )
 
 
 def code_of(app_id: str, keyring: Keyring) -> str:
@@ -179,11 +190,16 @@ def caller_of(token: str, keyring: Keyring) -> Caller:
     role = None if found is None else scopes.role_of(found[1])
     if found is None or role is None:
         raise Unauthenticated
-    app, member = found[0], found[0].member
-    left = scopes.limited(role, Role(member.role))
+    app = found[0]
+    left = role_of(app, role)
     if left is None:
         raise Unauthenticated
-    return Caller(app.id, member.tenant, left, member.event_ids)
+    return Caller(app.id, app.member.tenant, left, app.member.event_ids)
+
+
+def role_of(app: ConnectedApp, role: Role) -> Role | None:
+    """Return what is left of a role of an app, after a change of its member's. None: nothing."""
+    return scopes.limited(role, Role(app.member.role))
 
 
 def list_of(tenant_id: str, member_id: str | None) -> Sequence[ConnectedApp]:
@@ -192,11 +208,12 @@ def list_of(tenant_id: str, member_id: str | None) -> Sequence[ConnectedApp]:
     The newest comes first.
     """
     found = ConnectedApp.select(ConnectedApp, Member).join(Member)
-    found = found.where(ConnectedApp.tenant == tenant_id, ConnectedApp.ended_at.is_null())
+    in_use = ConnectedApp.ended_at.is_null() & (ConnectedApp.generation > 0)
+    found = found.where(ConnectedApp.tenant == tenant_id, in_use)
     if member_id is not None:
         found = found.where(ConnectedApp.member == member_id)
     rows = found.order_by(ConnectedApp.id.desc()).limit(MAX_SHOWN)
-    return [each for each in rows if each.generation and _is_live(each)]
+    return [each for each in rows if _is_live(each)]
 
 
 def get(tenant_id: str, app_id: str, member_id: str | None) -> ConnectedApp:

@@ -112,9 +112,14 @@ class RefreshGrant(RefreshTokenGrant):
     INCLUDE_NEW_REFRESH_TOKEN = True
 
     def authenticate_refresh_token(self, token: str) -> Token | None:
-        """Return a refresh token of an app that has not ended."""
+        """Return a refresh token of an app that has not ended.
+
+        None if the member's role has nothing of the app's any more: so the client asks them again.
+        """
         found = connected_apps.of_refresh_token(token, self.server.keyring)
-        return None if found is None else Token(*found)
+        if found is None or connected_apps.role_of(found[0], Role(found[0].role)) is None:
+            return None
+        return Token(*found)
 
     def authenticate_user(self, token: Token) -> ConnectedApp:
         """Use up the refresh token. Return its app. InvalidGrantError."""
