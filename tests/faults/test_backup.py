@@ -264,6 +264,14 @@ def test_what_pg_dump_would_not_understand_is_told(app, tmp_path, more):
     assert not (tmp_path / "copy").exists()
 
 
+@on_sqlite
+def test_a_database_that_is_not_there_is_told_as_by_each_command(app, tmp_path):
+    database.execute_sql("DROP TABLE last_backup")
+    said = cli(app, "db", "backup", str(tmp_path / "copy"), exit_code=1)
+    last = said.splitlines()[-1]
+    assert last.startswith("Error: database: ") and "run 'db upgrade'" in last
+
+
 @on_postgres
 def test_a_password_is_in_no_argument_and_in_no_message(app, tmp_path, monkeypatch):
     known = app.extensions["ticketing"]

@@ -12,6 +12,7 @@ from peewee import ProgrammingError
 
 from ticketing.chain.errors import RpcError
 from ticketing.config import Config
+from ticketing.db.backup import BackupFailed
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.errors import Invalid, TicketingError
 from ticketing.services.access import audit_log
@@ -34,7 +35,7 @@ def command(function: Command) -> Command:
                 for field, messages in error.extensions["errors"].items()
             )
             raise click.ClickException(faults) from None
-        except (TicketingError, RpcError) as error:
+        except (TicketingError, RpcError, BackupFailed) as error:
             raise click.ClickException(str(error)) from None
         except UnicodeEncodeError:
             raise click.ClickException("the input is not valid Unicode") from None

@@ -95,7 +95,7 @@ def backup(
                 made = backups.make(file, url, progress, recipient)
         except (BackupFailed, *UNAVAILABLE) as failed:
             if every is None:
-                raise click.ClickException(str(failed).strip()) from None
+                raise
             click.echo(f"Error: {str(failed).strip()}", err=True)
             pause = _RETRY_SECONDS
         else:
