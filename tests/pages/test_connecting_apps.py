@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from contextlib import contextmanager
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect
@@ -106,3 +107,20 @@ def test_a_client_signs_a_member_in(client, is_described, page, stack, remote, d
     assert axe(page) == []
     page.get_by_role("button", name="End").click()
     expect(page.get_by_text("No app is connected")).to_be_visible()
+
+
+def test_an_app_that_asks_wrongly_gets_a_person_back_by_a_click_only(page, stack, remote):
+    sent = {"client_name": "Assistant", "redirect_uris": ["https://assistant.example/callback"]}
+    made = remote.send("POST", "/v1/oauth/register", sent)
+    assert made.status == 201, made.json
+    query = {"client_id": made.json["client_id"], "redirect_uri": sent["redirect_uris"][0]}
+    page.goto(f"/console/connect?{urlencode({**query, 'scope': 'nothing'})}")
+    assert page.url.startswith(stack.url)
+    link = page.get_by_role("link", name="Back to assistant.example")
+    expect(link).to_be_visible()
+    assert axe(page) == []
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if link.evaluate("each => each === document.activeElement"):
+            break
+    expect(link).to_be_focused()

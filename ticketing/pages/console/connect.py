@@ -54,7 +54,7 @@ def ask_member() -> AnyResponse | str:
         # Anybody can register an address. Nobody is sent there from here without a click.
         if clients.is_local(error.location):
             return redirect(error.location, 303)
-        wrong = AppRefused("The app did not ask as it must. It hears why if you go back to it.")
+        wrong = AppRefused("The app sent a wrong request. If you go back, it learns why.")
         return forms.shown_again(_refused(wrong, error.location), wrong)
     except TicketingError as error:
         return forms.shown_again(_refused(error), error)
