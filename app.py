@@ -55,6 +55,7 @@ from ticketing.blueprints import (
     vouchers,
     waiting,
     waiting_list,
+    waiting_room,
     wallets,
     webhooks,
     x402,
@@ -64,11 +65,14 @@ from ticketing.constants import MAX_BODY_BYTES
 from ticketing.db.connection import open_database
 from ticketing.pages import problems as error_pages
 from ticketing.pages import surfaces as pages
+from ticketing.response_times import ResponseTimes
 from ticketing.services.access.rate_limits import Limiter
 from ticketing.services.health import WriteCheck
+from ticketing.services.waiting_room.rooms import Rooms
 from ticketing.web import guesses, openapi, problems, rate_limit, request_log
 from ticketing.web.front import Front
 from ticketing.web.response_cache import ResponseCache
+from ticketing.web.waiting_room import WaitingPages
 
 SURFACES = (
     tokens,
@@ -85,6 +89,7 @@ SURFACES = (
     questions,
     messages,
     waiting_list,
+    waiting_room,
     intents,
     admissions,
     deposits,
@@ -189,5 +194,7 @@ def configure(app: Flask, config: Config) -> None:
         limiter=Limiter(),
         response_cache=ResponseCache(),
         write_check=WriteCheck(),
+        waiting_rooms=Rooms(ResponseTimes()),
+        waiting_pages=WaitingPages(),
     )
     cli.register_dev(app, config)

@@ -32,6 +32,7 @@ from ticketing.constants import MAX_SAFE_INTEGER, EventType, Obstacle, Publicati
 from ticketing.deposits import DepositsRelease
 from ticketing.notification_types import MAX_REMINDER_HOURS
 from ticketing.waiting_list import DEFAULT_HOURS, MAX_HOURS
+from ticketing.waiting_room import WaitingRoomMode
 
 SORTS = ("created_at", "-created_at", "start_at", "-start_at")
 
@@ -141,6 +142,16 @@ FIELDS: Fields = {
             DEFAULT_HOURS,
             "How long a seat is held for somebody who waited for it, or half of the time until the"
             " sale ends or the doors open, if that is less.",
+        ),
+    ),
+    "waiting_room": one_of(
+        WaitingRoomMode,
+        load_default=WaitingRoomMode.AUTO,
+        metadata=documented(
+            "auto",
+            "When people have to wait until it is their turn to order. `auto`: while the service is"
+            " overloaded. `on`: also from half an hour before the sale starts, and from the moment"
+            " when it is switched on. It closes when nobody waits. `off`: never.",
         ),
     ),
     "deposits_release": one_of(

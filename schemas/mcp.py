@@ -107,6 +107,12 @@ class OrderTicketSchema(TenantSchema, PreflightSchema):
             " order comes back.",
         ),
     )
+    waiting_room_token = Text(
+        load_default=None,
+        allow_none=True,
+        validate=Length(1, 200),
+        metadata=documented(None, "The newest `token` of an error waiting_room: it keeps a place."),
+    )
 
     class Meta:
         exclude = ("buyer",)

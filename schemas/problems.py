@@ -43,6 +43,30 @@ class ProblemSchema(BaseSchema):
     usages_left = fields.Integer(
         metadata=documented(3, "With too_many_seats: for how many seats the voucher is still good.")
     )
+    place = fields.Integer(
+        allow_none=True,
+        metadata=documented(
+            1234, "With 429 waiting_room: 1 is the next one. Null: places are not drawn yet."
+        ),
+    )
+    wait_seconds = fields.Integer(
+        allow_none=True,
+        metadata=documented(360, "With 429 waiting_room: an estimate. Null: not known."),
+    )
+    wait_reason = fields.String(
+        metadata=documented(
+            "queue",
+            "With 429 waiting_room: `draw` (the sale has not started: places are drawn then),"
+            " `queue`, `held` (unpaid orders hold all that is left), or `neighbor` (somebody else"
+            " of the same network has their turn).",
+        )
+    )
+    token = fields.String(
+        metadata=documented(
+            "wr_1764000000123456_1764000060_0_8f3k2m1x_" + "5e" * 16,
+            "With 429 waiting_room: it keeps the place. Send the newest one.",
+        )
+    )
     # A $ref cannot have a description. This field is set if a purchase fails.
     intent = fields.Nested(IntentSchema)
     client_secret = fields.String(

@@ -31,7 +31,9 @@ LEAVES = {
     "roles",
     "notification_types",
     "waiting_list",
+    "waiting_room",
     "deposits",
+    "response_times",
     "version",
 }
 ALLOWED = {
@@ -53,7 +55,9 @@ ALLOWED = {
     "roles": set(),
     "notification_types": set(),
     "waiting_list": set(),
+    "waiting_room": set(),
     "deposits": set(),
+    "response_times": {"clock"},
     "version": set(),
     "credentials": {"ids"},
     "encryption": {"credentials"},
@@ -89,6 +93,7 @@ ALLOWED = {
         "notification_types",
         "roles",
         "waiting_list",
+        "waiting_room",
     },
     "server": LEAVES,
 }
@@ -106,7 +111,7 @@ SERVICES = (
     ("oauth",),
     ("access", "erasure"),
     ("health", "metrics", "orders", "wallets"),
-    ("account_use", "backups", "chains", "notifications"),
+    ("account_use", "backups", "chains", "notifications", "waiting_room"),
     (
         "catalog_version",
         "counters",

@@ -40,6 +40,7 @@ NOT_SET_BY_ORGANIZERS = {
     "image_digest",
     "deposits_run_at",
     "deposits_running",
+    "is_queueing",
 }
 """The columns of an event that are no fields of it."""
 
@@ -57,6 +58,7 @@ VALUES = {
     "reminder_hours": 163,
     "waiting_list_hours": 71,
     "deposits_release": "manual",
+    "waiting_room": "off",
     "series": "the-series-of-the-event",
     "carts": True,
     "visibility": "public",
@@ -70,6 +72,7 @@ WORDS = {
     "reminder_hours": 'name="reminder_hours" value="163"',
     "waiting_list_hours": 'name="waiting_list_hours" value="71"',
     "deposits_release": '<option value="manual" selected>',
+    "waiting_room": '<option value="off" selected>',
 }
 """The values that are words of many surfaces, as the console's form has them."""
 
@@ -80,6 +83,7 @@ INTERNAL = {
     "reminder_hours": "people see the mail",
     "deposits_release": "people see the refund",
     "waiting_list_hours": "people see until when their order is held",
+    "waiting_room": "people see the room when it is open",
     "visibility": "an unlisted event is in no list; who has its link needs to know no more",
 }
 RULES = {
@@ -190,6 +194,7 @@ SURFACES = {
     "the console's form": Surface(
         console_form,
         lambda at: formats.typed(at, ZONE),
+        exceptions={"waiting_room": "the event's page in the console has a switch"},
         words={
             "carts": 'name="carts" value="on" checked',
             "locale": '<option value="en" selected>',

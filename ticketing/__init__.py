@@ -14,6 +14,8 @@ credentials.py: makes and parses keys, client secrets, codes and tokens, and com
 encryption.py: secrets that are read again, as the database stores them
 deposits.py: who releases deposits, and when
 waiting_list.py: the states of places on waiting lists, and their bounds
+waiting_room.py: when waiting rooms open, why people wait, and for how long their turn lasts
+response_times.py: how fast this process answers, and whether it is overloaded
 links.py: the paths of pages with secrets: /o/, /t/, /x/, /_w/ act for their owner, /_p/ pays
 clock.py: the only file that reads the time; how the API writes it
 formats.py: how people read times, amounts and addresses, in pages and mails

@@ -3,6 +3,7 @@
 All other modules read the time here, so tests can replace it.
 """
 
+import time
 from datetime import UTC, datetime, timedelta
 
 CLOCKS_APART = timedelta(minutes=1)
@@ -12,6 +13,11 @@ CLOCKS_APART = timedelta(minutes=1)
 def now() -> datetime:
     """Return the current time, aware, in UTC."""
     return datetime.now(UTC)
+
+
+def monotonic() -> float:
+    """Return seconds that only grow, whatever happens to the clock of this host."""
+    return time.monotonic()
 
 
 def rfc3339(moment: datetime) -> str:

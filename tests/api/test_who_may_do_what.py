@@ -49,6 +49,7 @@ API = {
     "ticket_types": (READERS, EDITORS),
     "vouchers": (READERS, EDITORS),
     "waiting_list": (READERS, EDITORS),
+    "waiting_room": (READERS, ""),
     "wallets": (ADMINS, ADMINS),
     "webhooks": (ADMINS, ADMINS),
     # With a credential. Those who hold the secret need none.
@@ -100,6 +101,7 @@ CONSOLE = {
     "voucher_forms": (EDITORS, EDITORS),
     "vouchers": (READERS, EDITORS),
     "waiting_list": (READERS, EDITORS),
+    "waiting_room": (EDITORS, EDITORS),
     "wallet": (ADMINS, ADMINS),
     "webhooks": (ADMINS, ADMINS),
 }
@@ -126,6 +128,7 @@ EVENT_IN_PATH = {
         "messages",
     ),
     *("questions", "refunds", "sales", "ticket_types", "vouchers", "waiting_list"),
+    "waiting_room",
 }
 CONSOLE_EVENT_IN_PATH = {
     *(
@@ -141,6 +144,7 @@ CONSOLE_EVENT_IN_PATH = {
     ),
     *("orders", "publishing", "question_forms", "questions", "refunds", "scanner", "search"),
     *("ticket_type_forms", "ticket_types", "voucher_forms", "vouchers", "waiting_list"),
+    "waiting_room",
 }
 """The surfaces that members use who are limited to events, if the path is of one of theirs."""
 

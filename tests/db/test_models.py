@@ -43,11 +43,21 @@ from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.models.unassigned_money import SkippedIndexes, UnassignedMoney
 from ticketing.models.vouchers import Voucher
 from ticketing.models.waiting_list import WaitingListEntry
+from ticketing.models.waiting_rooms import (
+    WaitingRoom,
+    WaitingRoomArrivals,
+    WaitingRoomProcess,
+    WaitingRoomTurn,
+)
 from ticketing.models.wallets import PendingWallet, Wallet
 from ticketing.models.x402 import X402Settlement
 
 MODELS = (
     WaitingListEntry,
+    WaitingRoom,
+    WaitingRoomArrivals,
+    WaitingRoomProcess,
+    WaitingRoomTurn,
     Totp,
     RecoveryCode,
     Passkey,

@@ -185,6 +185,7 @@ EVENT = {
     "reminder_hours": integer(1, 168, null=True),
     "waiting_list_hours": integer(1, 72),
     "deposits_release": choice("automatic", "manual"),
+    "waiting_room": choice("auto", "on", "off"),
     "capacity": integer(0, 2**53 - 1, null=True),
 }
 """All fields of an event."""

@@ -33,6 +33,7 @@ from ticketing.errors import (
     IntentNotCancelable,
     IntentReversed,
     Invalid,
+    InWaitingRoom,
     KeyRequired,
     MailNotConfigured,
     NeedsTicket,
@@ -64,7 +65,7 @@ from ticketing.services.orders import billing, buyer_emails, intent_versions, in
 from ticketing.services.orders.lines import all_wanted
 from ticketing.services.orders.receipts import Receipt
 from ticketing.services.payments import hold_extensions, home_choice, refund_addresses
-from ticketing.web import cors, guesses, secret_guards
+from ticketing.web import cors, guesses, secret_guards, waiting_room
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.conditional import may_have_changed, of_tag
 from ticketing.web.context import config, limited_client, tenant_of_path
@@ -109,6 +110,7 @@ def _billing_again(stored: dict[str, Any]) -> dict[str, Any]:
 @idempotent
 @blp.arguments(PreflightSchema)
 @blp.response(201, NewIntentSchema)
+@blp.headers(request=[waiting_room.PARAMETER], response={})
 @blp.raises(
     NotFound,
     SoldOut,
@@ -132,6 +134,7 @@ def _billing_again(stored: dict[str, Any]) -> dict[str, Any]:
     TooManyOrders,
     TooManyFree,
     CapacityChanged,
+    InWaitingRoom,
 )
 @never_stored("client_secret", IN_ORDER, shown_again=client_secret_again)
 def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
@@ -143,6 +146,7 @@ def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
         client=limited_client(),
         buyer_email=buyer.get("email"),
         buyer_name=buyer.get("name"),
+        entrance=waiting_room.limited_entrance(),
     )
     with guesses.counted(order.voucher):
         return checkout.preflight(tenant, order, config())

@@ -23,6 +23,7 @@ from ticketing.errors import (
     ChainUnavailable,
     EventOver,
     IntentReversed,
+    InWaitingRoom,
     KeyRequired,
     NeedsTicket,
     NetworkUnavailable,
@@ -57,7 +58,7 @@ from ticketing.services.x402.errors import (
 )
 from ticketing.services.x402.ordering import Product, Shelf
 from ticketing.services.x402.sales import Sale
-from ticketing.web import cors, guesses, problems, secret_guards
+from ticketing.web import cors, guesses, problems, secret_guards, waiting_room
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller_or_none, client, config, tenant_of_path
 from ticketing.web.idempotency import key_digests
@@ -152,6 +153,7 @@ _REFUSALS = (
     TooManyAddresses,
     TooManyFree,
     CapacityChanged,
+    InWaitingRoom,
     ChainUnavailable,
 )
 
@@ -163,7 +165,7 @@ Answer = Response | tuple[PaymentIntent, int, dict[str, str]]
 @blp.arguments(X402OrderSchema)
 @blp.response(200, X402SaleSchema)
 @blp.alt_response(202, schema=X402SaleSchema, description="The payment is not final yet")
-@blp.headers(request=[_PARAMETER], response=_ANSWER_HEADERS)
+@blp.headers(request=[_PARAMETER, waiting_room.PARAMETER], response=_ANSWER_HEADERS)
 @blp.order_key
 @blp.raises(*_REFUSALS)
 def order_by_x402(body: dict[str, Any], tenant: str, ticket_id: str) -> Answer:
@@ -196,7 +198,7 @@ def get_x402_event_offer(tenant: str, event_id: str) -> Shelf | Response:
 @blp.arguments(X402EventOrderSchema)
 @blp.response(200, X402SaleSchema)
 @blp.alt_response(202, schema=X402SaleSchema, description="The payment is not final yet")
-@blp.headers(request=[_PARAMETER], response=_ANSWER_HEADERS)
+@blp.headers(request=[_PARAMETER, waiting_room.PARAMETER], response=_ANSWER_HEADERS)
 @blp.order_key
 @blp.raises(*_REFUSALS, OneTypeOnly, NoCommonNetwork)
 def order_of_event_by_x402(body: dict[str, Any], tenant: str, event_id: str) -> Answer:
@@ -252,6 +254,7 @@ def _of_buyer(body: dict[str, Any]) -> dict[str, Any]:
             "locale": body["locale"],
         },
         "client": () if caller_or_none() else client(),
+        "entrance": waiting_room.limited_entrance(),
     }
 
 

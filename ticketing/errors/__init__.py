@@ -7,6 +7,7 @@ base.py: all statuses but 409, the base class, and the body of a response
 conflicts.py: the 409s: the request is valid, but not in the current state
 returns.py: those of admissions that are given back
 waiting_list.py: those of waiting lists, and one 429
+waiting_room.py: that of people who wait until they may order
 box_office.py: that of devices at the door that sell
 oauth.py: those of the page on which a member connects an app
 
@@ -127,6 +128,7 @@ TicketingError
 │   ├── TooManyLinks               too_many_links
 │   ├── TooManyJoins               too_many_joins
 │   ├── TooManyChanges             too_many_changes
+│   ├── InWaitingRoom              waiting_room
 │   └── TooManyDeliveries          too_many_deliveries
 └── Unavailable               503
     ├── ChainUnavailable           chain_unavailable
@@ -143,3 +145,4 @@ from ticketing.errors.conflicts import *  # noqa: F403
 from ticketing.errors.oauth import *  # noqa: F403
 from ticketing.errors.returns import *  # noqa: F403
 from ticketing.errors.waiting_list import *  # noqa: F403
+from ticketing.errors.waiting_room import *  # noqa: F403

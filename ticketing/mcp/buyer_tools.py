@@ -21,7 +21,7 @@ from ticketing.services.orders import holders, intents
 from ticketing.services.orders.lines import all_wanted
 from ticketing.services.waiting_list import entries
 from ticketing.services.x402 import for_agents
-from ticketing.web import guesses, idempotency, origin, rate_limit
+from ticketing.web import guesses, idempotency, origin, rate_limit, waiting_room
 from ticketing.web.context import client, config, limited_client, page_request
 
 Arguments = dict[str, Any]
@@ -99,12 +99,18 @@ def order_ticket(arguments: Arguments) -> Any:
     never added up. What arrives elsewhere, or in another token, does not pay the order: it is owed
     there, if the organizer can reach it. Then call order_status. Keep client_secret: it opens the
     order. A free order needs no payment. With max_amount, an order that costs more is refused.
+
+    The error waiting_room means that others came first. Call again after retry_after seconds, with
+    its token as waiting_room_token.
     """
     rate_limit.count_also(CallClass.PREFLIGHT)
     tenant = tenants.find(arguments.pop("tenant"))
     key = arguments.pop("idempotency_key")
+    entrance = waiting_room.entrance(arguments.pop("waiting_room_token"))
     content = json.dumps([tenant.id, arguments], sort_keys=True)
-    order = Order(wanted=all_wanted(arguments.pop("items")), **arguments, client=client())
+    order = Order(
+        wanted=all_wanted(arguments.pop("items")), **arguments, client=client(), entrance=entrance
+    )
 
     def place() -> str:
         made: str = checkout.preflight(tenant.id, order, config()).id

@@ -13,6 +13,7 @@ from ticketing.errors import (
     IntentNotCancelable,
     IntentReversed,
     Invalid,
+    InWaitingRoom,
     KeyRequired,
     KeyReused,
     NeedsTicket,
@@ -73,6 +74,7 @@ ERRORS: tuple[type[TicketingError], ...] = (
     KeyReused,
     StillRunning,
     TooManyRequests,
+    InWaitingRoom,
     ChainUnavailable,
 )
 """What a buyer can meet."""
@@ -161,6 +163,11 @@ def _rules() -> str:
   `POST .../intents/$INTENT/refund-address` and the `chain_id` of that network.
 - Refunds: the service never sends money. The organizer does, to the address that the buyer states
   with `POST .../intents/$INTENT/refund-address`.
+- Waiting room: 429 `waiting_room` means that more people want tickets than can be served at once.
+  `place` 1 is the next one. Send the same request after the seconds of `Retry-After`, with the
+  newest `token` as the header `Waiting-Room-Token` (tools: `waiting_room_token`). Without it, you
+  get the last place. One client of a network orders at a time. Two minutes without a request, and
+  you may be passed over once.
 - Who has `client_secret` or the `code` of a ticket can use it. Keep both secret.
 """
 

@@ -12,6 +12,7 @@ series.py: what the page of a series of events says
 billing.py: who an order is billed to
 images.py: the files of pictures and logos, by their digest
 waiting_list.py: who waits for seats of what is sold out
+waiting_rooms.py: who waits to order while a sale has more visitors than can be served
 items.py: the ticket types of an order, where its own columns are not enough
 vouchers.py: codes that lower a price, or open a ticket type
 questions.py: questions to buyers and attendees, and their answers

@@ -27,6 +27,7 @@ from ticketing.deposits import DepositsRelease
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
 from ticketing.waiting_list import DEFAULT_HOURS
+from ticketing.waiting_room import WaitingRoomMode
 
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
@@ -44,6 +45,7 @@ class Event(BaseModel):
     `deposits_release`: who releases deposits (a DepositsRelease). `deposits_run_at`: when the last
     release began. While it is running (`deposits_running`), the worker goes through the orders that
     were tried before.
+    `waiting_room`: when its waiting room opens (a WaitingRoomMode). `is_queueing`: it is open.
     `image_digest`: its picture, of the table `images`.
     `series`: the name of the series that it belongs to, which is the address of its page.
     `was_published`: whether it was published when it was canceled. If so, its page stays.
@@ -77,6 +79,8 @@ class Event(BaseModel):
     deposits_release = TextField(default=DepositsRelease.AUTOMATIC)
     deposits_run_at = UtcDateTimeField(null=True)
     deposits_running = BooleanField(default=False)
+    waiting_room = TextField(default=WaitingRoomMode.AUTO)
+    is_queueing = BooleanField(default=False)
     image_digest = TextField(null=True)
     status = TextField()
     visibility = TextField(default=Visibility.PUBLIC)

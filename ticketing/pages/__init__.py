@@ -13,6 +13,7 @@ embed.py: the card of an event for a frame of another website; the lines of HTML
 cart.py: the tickets in that form: a number for each ticket type, or one choice
 lost_links.py: people who lost the links of their orders ask for a mail
 waiting_list.py: join a waiting list; a place on it, and what was offered
+waiting_room.py: the place of somebody who waits until they may order
 orders.py: an order: to pay, its tickets, money that is owed
 order_view.py: decides which state of an order its page shows; there is a template for each
 papers.py: what people print of an order: its tickets, its receipt

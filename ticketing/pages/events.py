@@ -31,6 +31,7 @@ from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
 from ticketing.pages.reasons import Sentence, reason
 from ticketing.pages.series import render_series
+from ticketing.pages.waiting_room import render_waiting_room
 from ticketing.services import checkout
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog.public_listing import Listing
@@ -38,7 +39,7 @@ from ticketing.services.checkout import Order
 from ticketing.services.orders import vouchers
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.pagination import PageRequest
-from ticketing.web import guesses, origin, response_cache
+from ticketing.web import guesses, origin, response_cache, waiting_room
 from ticketing.web.context import client, config, tenant_of_path
 from ticketing.web.idempotency import form_digests, once, was_sent
 
@@ -52,11 +53,16 @@ _BESIDES = (answers.PREFIX, cart.QUANTITY, cart.PRICE)
 
 
 @blp.get("/<tenant:tenant>/<slug:event>")
-def show_event(tenant: str, event: str) -> Response:
+def show_event(tenant: str, event: str) -> AnyResponse:
     """Show a published event with its order form, or say that it was canceled; or a series.
 
-    A voucher's code in the query shows its prices, and the ticket types that it opens.
+    A voucher's code in the query shows its prices, and the ticket types that it opens. If others
+    came first, show the place of this person in the waiting room.
     """
+    if (waits := waiting_room.waits(request.environ)) is not None:
+        return waiting_room.page(
+            waits, render_waiting_room(tenant_of_path(), event, waits), HEADERS
+        )
     code = request.args.get(response_cache.CODE, "").strip()
     try:
         if code:
@@ -64,8 +70,12 @@ def show_event(tenant: str, event: str) -> Response:
         found = public_listing.get_listing(tenant_of_path(), event, _all(), config())
     except NotFound:
         return _canceled_or_series(tenant_of_path(), event)
-    page = render_event(tenant_of_path(), found.value, Form(key=response_cache.FORM_KEY))
-    return response_cache.page(found.version, page, _headers(found.value.event), tenant)
+    listing = found.value
+    if waiting_room.has_to_wait(listing.event):
+        return redirect(request.full_path)  # this process knows the room now: see web/front.py
+    waiting_room.want_before_sale(listing.event, listing.ticket_types.data)
+    page = render_event(tenant_of_path(), listing, Form(key=response_cache.FORM_KEY))
+    return response_cache.page(found.version, page, _headers(listing.event), tenant)
 
 
 def _headers(event: Event) -> Sequence[tuple[str, str]]:
@@ -136,6 +146,7 @@ def _order(event: str, form: Mapping[str, Any], wanted: Sequence[Wanted]) -> Ord
         buyer_name=form.get("name"),
         locale=locales.chosen(request.environ["QUERY_STRING"]),
         answers=_answers(event, [each.ticket_id for each in wanted]),
+        entrance=waiting_room.entrance(),
     )
 
 
@@ -190,7 +201,8 @@ def _refused(
     others = {name: form.errors[name] for name in form.errors if not name.startswith("items.")}
     errors = _of_code(error) if code is not None and is_of_code else {**of_tickets, **others}
     shown = replace(form, errors=errors)
-    return forms.shown_again(render_event(tenant, listing, shown, voucher), error)
+    response = forms.shown_again(render_event(tenant, listing, shown, voucher), error)
+    return waiting_room.keep_place(response, error, f"/{tenant.slug}/{listing.event.slug}")
 
 
 def _voucher(tenant: Tenant, event: str, code: str) -> Voucher | None:

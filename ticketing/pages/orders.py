@@ -40,7 +40,7 @@ from ticketing.services.payments import (
     home_choice,
     refund_addresses,
 )
-from ticketing.web import origin, rate_limit
+from ticketing.web import origin, rate_limit, waiting_room
 from ticketing.web.context import address, client, config
 from ticketing.web.idempotency import once
 
@@ -226,6 +226,7 @@ def _order_again() -> str:
         buyer_name=before.buyer_name,
         locale=before.locale,
         answers=answers.again(before),
+        entrance=waiting_room.entrance(),
     )
     try:
         return checkout.preflight(before.tenant_id, wanted, config()).id

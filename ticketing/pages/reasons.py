@@ -54,6 +54,10 @@ _REASONS = {
     "already_redeemed": N_("This ticket has been used at the door."),
     "admission_void": N_("This ticket is no longer valid."),
     "admission_suspended": N_("This ticket is suspended, because its payment is missing."),
+    "waiting_room": N_(
+        "Many people want tickets now, and others came first. We keep your place. Send this form"
+        " again in a minute."
+    ),
     "not_sold_out": N_("You need not wait: this ticket is on sale."),
     "waiting_list_closed": N_("Nobody can wait for this ticket at the moment."),
     "waiting_list_full": N_("Too many people wait for this ticket already."),

@@ -59,6 +59,7 @@ from ticketing.pages.console import door as console_door
 from ticketing.pages.console import events as console_events
 from ticketing.pages.console import orders as console_orders
 from ticketing.pages.console import waiting_list as console_waiting_list
+from ticketing.pages.console import waiting_room as console_waiting_room
 
 SURFACES = (
     # For buyers, holders and people at the door.
@@ -94,6 +95,7 @@ SURFACES = (
     deposits.blp,
     messages.blp,
     console_waiting_list.blp,
+    console_waiting_room.blp,
     images.blp,
     images.logo_blp,
     ticket_types.blp,

@@ -42,6 +42,8 @@ class Outbox:
         self.is_head = False
         """Whether the application gets the head of an upload only, to accept its body or not."""
         self.accepts_body = False
+        self.waited = 0.0
+        """For how many seconds the request waited for a thread."""
 
     def accept_body(self) -> None:
         """Accept the body of an upload. What the application answers is not sent."""

@@ -20,6 +20,7 @@ from typing import Any
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
 from ticketing.bodies import ACCEPT_BODY
+from ticketing.response_times import WAITED
 from ticketing.server import problems, supported
 from ticketing.server.connection import Connection
 from ticketing.server.request_queue import RequestQueue
@@ -87,12 +88,13 @@ class Worker(ThreadWorker):
         self._buffer = memoryview(bytearray(_READ_BYTES))
 
     def load_wsgi(self) -> None:
-        """Load the application, and let it know which requests are the head of an upload."""
+        """Load the application. It learns how long a request waited, and of heads of uploads."""
         super().load_wsgi()
         application = self.wsgi
 
         def wsgi(environ: dict[str, Any], start_response: Any) -> Any:
             outbox = environ["gunicorn.socket"]
+            environ[WAITED] = outbox.waited
             if outbox.is_head:
                 environ[ACCEPT_BODY] = outbox.accept_body
             return application(environ, start_response)
@@ -202,6 +204,7 @@ class Worker(ThreadWorker):
         try:
             if waited > QUEUE_SECONDS:
                 raise problems.Overloaded
+            conn.sock.waited = waited
             keep = bool(self.handle_request(conn.request, conn))
         except (Exception, StopIteration) as error:
             keep = False

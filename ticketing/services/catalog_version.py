@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from peewee import JOIN, Case, ModelSelect
@@ -19,6 +19,7 @@ from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.waiting_room import DRAW_SECONDS, WaitingRoomMode
 
 T = TypeVar("T")
 
@@ -76,6 +77,9 @@ def of_event(tenant: Tenant, event: Event, shown: Iterable[TicketType], now: dat
     times = [time for each in shown for time in (each.sales_start_at, each.sales_end_at)]
     times += [event.over_at, event.returns_end - HOLD_UNDER_PRESSURE]
     times += [each.list_closes_at(event) for each in shown if each.allow_waitinglist]
+    if event.waiting_room == WaitingRoomMode.ON:
+        draw = timedelta(seconds=DRAW_SECONDS)
+        times += [each.sales_start_at - draw for each in shown if each.sales_start_at is not None]
     until = min((time for time in times if time is not None and time > now), default=None)
     return Version(tenant.id, event.id, state, now, until)
 

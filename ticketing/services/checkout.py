@@ -45,6 +45,7 @@ from ticketing.services.orders import (
 from ticketing.services.orders.holds import Held
 from ticketing.services.orders.lines import Line, Wanted
 from ticketing.services.payments import booking, chain_view, settlement
+from ticketing.services.waiting_room.entrance import Entrance
 from ticketing.services.wallets.named_addresses import NamedAddress
 
 _insert = prepared_insert(PaymentIntent)
@@ -94,6 +95,7 @@ class Order:
     `locale`: the language of its pages and mails. None: the event's.
     `answers` are those of the event's questions, by id or identifier.
     `offered_for`: how long the order is held, if it is an offer to somebody who waited.
+    `entrance`: that of the event's waiting room. None: this order does not wait in it.
     """
 
     event_id: str
@@ -109,6 +111,7 @@ class Order:
     form: Sequence[str] = ()
     answers: Mapping[str, object] = field(default_factory=dict)
     offered_for: timedelta | None = None
+    entrance: Entrance | None = None
 
 
 @dataclass(frozen=True)
@@ -179,20 +182,22 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     NoCommonNetwork, NetworkUnavailable. SoldOut, SalesNotStarted, SalesEnded, EventOver,
     BelowMinimum, AboveMaximum, OverMaxAmount, NotPayable. KeyRequired. VoucherInvalid (count it:
     web/guesses.py), VoucherNotApplicable, VoucherRequired. TooMuchUnpaid, TooManyOrders,
-    TooManyFree. What the channel raises.
+    TooManyFree. InWaitingRoom. What the channel raises.
     """
     wanted = _checked(tenant_reference, order)
     asked = _check_answers(wanted, order)
     # Before the transaction, because in it other orders wait for this one.
     known = order_terms.states_for(wanted)
     with write_transaction():
+        event = wanted[0].ticket_type.event
         uses: Sequence[client_limits.Use] = ()
         client_limits.take_turn(order.client, config)
+        if (entrance := _entrance(order, event)) is not None:
+            entrance.begin(event, wanted[0].ticket_type.tenant_id)
         form = _replace_order_of(order, wanted)
         if order.client:
-            event_id, seats = wanted[0].ticket_type.event_id, lines.seats(wanted)
-            free_seats = lines.free_seats(wanted)
-            uses = client_limits.check(order.client, event_id, seats, free_seats, config)
+            seats, free_seats = lines.seats(wanted), lines.free_seats(wanted)
+            uses = client_limits.check(order.client, event.id, seats, free_seats, config)
         held = holds.hold(wanted, known)
         # Prices, chain or sales may have changed in the meantime. Check the locked rows again.
         _check(held.lines, order)
@@ -280,6 +285,9 @@ def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
         replaced = unpaid_of_form(order)
         voucher = vouchers.find(tenant_reference, order.event_id, order.voucher, replaced=replaced)
     wanted = holds.lines_on_sale(tenant_reference, order.event_id, order.wanted, voucher)
+    first = wanted[0].ticket_type
+    if (entrance := _entrance(order, first.event)) is not None:
+        entrance.check(first.event, first.tenant_id)
     vouchers.check_seats(voucher, [(line.ticket_type, line.quantity) for line in wanted])
     _check(wanted, order)
     try:
@@ -288,6 +296,13 @@ def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
         if unpaid_of_form(order) is None:
             raise
     return wanted
+
+
+def _entrance(order: Order, event: Event) -> Entrance | None:
+    """Return the entrance that an order passes. None for what replaces an order: it had passed."""
+    if event.is_queueing and unpaid_of_form(order) is not None:
+        return None
+    return order.entrance
 
 
 def _check_answers(wanted: Sequence[Line], order: Order) -> answers.OrderAnswers | None:

@@ -14,6 +14,7 @@ sent.
 front.py, ready_response.py: the WSGI entry: sends what needs no Flask; such a response
 response_cache.py: stores, finds and sends public responses; `is_fresh` in
     services/catalog_version.py decides whether one may be sent
+waiting_room.py: while people wait for their turn, sends them their place; the token that keeps it
 order_polls.py: 304 for an order that has not changed, after client secret and rate limit
 gate.py: the checks before a view: size, guard, rate limit. A refused request counts, too. The
     server asks it about the head of an upload, before it reads the body

@@ -52,8 +52,13 @@ def networks() -> tuple[str, ...]:
 
 def client() -> tuple[str, ...]:
     """Return digests of the client's networks, from narrow to wide, for limits of orders."""
-    secret_key = config().keyring.current
-    return tuple(credentials.keyed_digest(secret_key, "held-by", each) for each in networks())
+    return client_of(request.environ, config())
+
+
+def client_of(environ: dict[str, Any], config: Config) -> tuple[str, ...]:
+    """Return the same for a request that Flask does not handle."""
+    secret_key, found = config.keyring.current, client_ip.networks(environ, config.trusted_proxies)
+    return tuple(credentials.keyed_digest(secret_key, "held-by", each) for each in found)
 
 
 def limited_client() -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from flask import Blueprint, Response, request
 ALLOWED_HEADERS = (
     "Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Request-ID,"
     # Clients in browsers that pay by a header send the last of these as a request header.
-    " PAYMENT-SIGNATURE, Access-Control-Expose-Headers"
+    " Waiting-Room-Token, PAYMENT-SIGNATURE, Access-Control-Expose-Headers"
 )
 EXPOSED_HEADERS = (
     "ETag, Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID,"

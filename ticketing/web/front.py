@@ -1,5 +1,6 @@
 """The WSGI application around Flask (PEP 3333). It sends the most frequent responses by itself."""
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,14 +8,17 @@ from flask import Flask
 from peewee import DatabaseError, InterfaceError
 
 from ticketing.config import Config
-from ticketing.web import order_polls, request_log, response_cache
+from ticketing.response_times import WAITED
+from ticketing.services.waiting_room.rooms import Rooms
+from ticketing.web import order_polls, precedence, request_log, response_cache, waiting_room
 from ticketing.web.ready_response import Ready
 
 
 class Front:
     """Sends cached public responses, and 304 for orders that have not changed. Flask does the rest.
 
-    Flask handles every other request as it would without Front.
+    Flask handles every other request as it would without Front. While a sale has more visitors
+    than this service can serve, Front lets them wait (waiting_room.py).
     """
 
     def __init__(self, app: Flask) -> None:
@@ -27,6 +31,18 @@ class Front:
         # checked.
         environ["PATH_INFO"] = environ["PATH_INFO"] or "/"
         request_log.begin(environ)
+        rooms: Rooms = self._extensions["waiting_rooms"]
+        began, waited = time.monotonic(), environ.get(WAITED, 0.0)
+        rooms.times.begin(waited, comes_first=precedence.comes_first(environ["PATH_INFO"]))
+        if not rooms.are_quiet:
+            rooms.look()
+        answer = self._answer(environ, start_response)
+        # How fast people get their place says nothing about orders.
+        if waiting_room.waits(environ) is None:
+            rooms.times.record(waited + time.monotonic() - began)
+        return answer
+
+    def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         ready = self._find(environ)
         if ready is None:
             return self._flask(environ, start_response)
@@ -41,6 +57,9 @@ class Front:
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or environ.get("CONTENT_LENGTH"):
             return None
         try:
+            waiting = waiting_room.find(environ, self._extensions)
+            if waiting is not None or waiting_room.waits(environ) is not None:
+                return waiting
             return response_cache.find(environ, self._extensions) or order_polls.find(
                 environ, self._extensions
             )

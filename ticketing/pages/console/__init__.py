@@ -25,6 +25,7 @@ images.py: the picture of an event, the logo
 ticket_types.py: the ticket types of an event
 vouchers.py: the vouchers of an event: one, many at once, their uses
 waiting_list.py: who waits for tickets of an event; offers out of turn
+waiting_room.py: when the waiting room of an event opens
 questions.py: what an event asks, and the counted answers
 obstacles.py: why nobody can buy, in sentences with links; services/catalog/obstacles.py decides
 wallet.py: sets the wallet, only after its first address was compared

@@ -19,6 +19,7 @@ from ticketing.pages.console.words import (
     EVENT_TYPES,
     MEASURES,
     PUBLICATIONS,
+    ROOM_MODES,
     VISIBILITIES,
 )
 from ticketing.pages.forms import Form
@@ -26,6 +27,7 @@ from ticketing.roles import Role
 from ticketing.services import chains, images
 from ticketing.services.catalog import events, sales_by, sales_figures, ticket_types
 from ticketing.services.pagination import PageRequest
+from ticketing.services.waiting_room import figures as room_figures
 from ticketing.web import origin
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
@@ -133,5 +135,8 @@ def event_page(event_id: str, form: Form) -> str:
             each.id: [chains.name_of(chain_id, config()) for chain_id in each.chain_ids]
             for each in types
         },
+        room=room_figures.of_event(event),
+        room_modes=list(ROOM_MODES.items()),
+        room_form=Form(values={"waiting_room": event.waiting_room}),
         form=form,
     )

@@ -33,6 +33,7 @@ from ticketing.notification_types import (
 )
 from ticketing.roles import KeyStatus, MemberStatus, Role
 from ticketing.waiting_list import EntryStatus
+from ticketing.waiting_room import WaitingRoomMode
 
 
 class Word(NamedTuple):
@@ -110,6 +111,12 @@ ENTRIES = {
 DEPOSIT_RELEASES = {
     DepositsRelease.AUTOMATIC: "Come back by themselves, a day after the event",
     DepositsRelease.MANUAL: "Come back when I say so",
+}
+
+ROOM_MODES = {
+    WaitingRoomMode.AUTO: "When more people come than the service can serve",
+    WaitingRoomMode.ON: "Also half an hour before the sale starts, and now if it has started",
+    WaitingRoomMode.OFF: "Never",
 }
 
 PRICE_MODES = {

@@ -40,6 +40,7 @@ _EVENT = (
     "attendee_questions",
     "reminder_hours",
     "waiting_list_hours",
+    "waiting_room",
     "deposits_release",
     "image_digest",
     "visibility",

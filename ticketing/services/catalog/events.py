@@ -37,6 +37,7 @@ from ticketing.services.notifications.facts import Fact
 from ticketing.services.orders import stock, waiting_ends
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.payments import event_voids, sale_locks
+from ticketing.services.waiting_room import switching
 
 MAX_SLUG = 80
 TIMES = ("start_at", "end_at", "doors_open_at", "transfers_end_at")
@@ -169,6 +170,8 @@ def change(
                     raise InThePast
                 event.erasure_due_at = event.erased_at = event.erasure_tried_at = None
             _save(event)
+            if "waiting_room" in changed:
+                switching.switch(event)
             if not {"slug", "series"}.isdisjoint(changed):
                 series.check_free(tenant.id, [event.slug], event.series)
             if changed:

@@ -35,6 +35,8 @@ _OF_EVENT = (
     Event.capacity,
     Event.carts,
     Event.order_questions,
+    Event.waiting_room,
+    Event.is_queueing,
 )
 _OF_TENANT = (Tenant.id, Tenant.payment_tolerance_percent, Tenant.payment_tolerance_most)
 """What an order needs of its event and its organizer: it is read with the ticket type."""

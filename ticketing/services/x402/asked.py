@@ -13,20 +13,22 @@ from ticketing.models.tenants import Tenant
 from ticketing.services.checkout import Channel, Order
 from ticketing.services.orders import holds, vouchers
 from ticketing.services.orders.lines import Line, Wanted
+from ticketing.services.waiting_room.entrance import Entrance
 
 
 @dataclass(frozen=True)
 class Asked:
     """An order as its request has it. `event`: its id or slug, if the path names it.
 
-    Otherwise the path names the ticket type of the only item. `client` is that of a checkout Order,
-    and `fields` are all its other fields that the body has.
+    Otherwise the path names the ticket type of the only item. `client` and `entrance` are those of
+    a checkout Order, and `fields` are all its other fields that the body has.
     """
 
     wanted: Sequence[Wanted]
     fields: Mapping[str, Any]
     client: Sequence[str] = ()
     event: str | None = None
+    entrance: Entrance | None = None
 
     def lines(self, tenant: Tenant) -> list[Line]:
         """Return what is wanted with its ticket types, all published and of one event.
@@ -52,6 +54,7 @@ class Asked:
             chain_id=chain_id,
             client=self.client,
             channel=channel,
+            entrance=self.entrance,
             **self.fields,
         )
 

@@ -1,0 +1,147 @@
+"""How a waiting room moves: whom it calls next, and how many. Pure arithmetic.
+
+The number that is called a minute follows the response times: it grows while the service is quick,
+and falls when it is slow. Of those who are called, some are gone. They need no answer, so the
+service stays quick, and more are called.
+
+Example: 600 are called a minute. A second later, 99 of 100 responses took 80 ms at most, so 10 more
+are admitted, and 720 are called a minute. If they took 700 ms, it would be 360.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ticketing.services.waiting_room.arrivals import Arrivals
+from ticketing.services.waiting_room.places import SECOND
+
+FIRST_PER_MINUTE, LEAST_PER_MINUTE, MOST_PER_MINUTE = 600, 60, 120_000
+
+QUICK_MS, SLOW_MS = 250, 400
+"""If 99 of 100 responses take less, more are called; if they take longer, fewer."""
+
+GROWTH, CAREFUL_GROWTH, CUT = 1.2, 1.03, 0.6
+"""By what the number is multiplied, in each second."""
+
+SLOW_FOR = 4 * SECOND
+"""A response that was slow still counts for so long, so the number is cut once in that time."""
+
+SHOWN_UP = 4
+"""The number grows fast only if one of four who were called has come. Others come later."""
+
+COUNTED_AFTER = 2 * SECOND
+"""After so long, all processes have written how many people came in a second."""
+
+MEMORY = 10
+"""How many moves `called` has."""
+
+CLOSES_AFTER = 20 * SECOND
+"""The room closes if nobody had to wait for so long."""
+
+_LONGEST_STEP = 5 * SECOND
+_MINUTE = 60 * SECOND
+
+
+@dataclass(frozen=True)
+class State:
+    """A room, as its row has it: see models/waiting_rooms.py."""
+
+    opened: int
+    sale_starts: int | None
+    at: int
+    admitted_until: int
+    per_minute: int = FIRST_PER_MINUTE
+    called: tuple[int, ...] = ()
+    slowed_at: int = 0
+    caught_up_at: int | None = None
+    is_held: bool = False
+
+    @property
+    def is_draw(self) -> bool:
+        """Whether the sale has not started, and places are not drawn yet."""
+        return self.sale_starts is not None and self.at < self.sale_starts
+
+    @property
+    def called_per_minute(self) -> int:
+        """How many were called a minute, in the last moves. 0 if nobody was."""
+        return 60 * sum(self.called) // len(self.called) if self.called else 0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a move depends on, besides the room.
+
+    `came`: how many of those who were called began their turn in the last moves. `ordering`: how
+    many have their turn now. `left`: how many seats can be held. None: unlimited.
+    """
+
+    arrivals: Arrivals
+    p99_ms: int
+    came: int
+    ordering: int
+    left: int | None
+
+
+def opened(now: int, sale_starts: int | None) -> State:
+    """Return a room that opens now. Who comes from now on waits.
+
+    Before the start of the sale, all get places in the second before it: so their lots decide.
+    """
+    first = now if sale_starts is None or sale_starts <= now else sale_starts - SECOND
+    return State(now, sale_starts, now, first // SECOND * SECOND)
+
+
+def moved(room: State, at: int, seen: Seen) -> State:
+    """Return a room at the time `at`, which is later than that of its last move."""
+    if room.sale_starts is not None and at < room.sale_starts:
+        return replace(room, at=at)
+    elapsed = min(at - room.at, _LONGEST_STEP)
+    room = _paced(room, at, elapsed, seen)
+    number = max(1, room.per_minute * elapsed // _MINUTE)
+    if seen.left is not None:
+        coming = max(0, sum(room.called) - seen.came)
+        number = min(number, max(0, seen.left - seen.ordering - coming))
+    before = seen.arrivals.before(room.admitted_until)
+    newest = (at - COUNTED_AFTER) // SECOND * SECOND
+    next_position = seen.arrivals.position_after(before + number)
+    is_caught_up = number > 0 and (next_position is None or next_position > newest)
+    if is_caught_up:
+        until = max(room.admitted_until, newest)
+    else:
+        until = max(room.admitted_until, next_position or 0) if number else room.admitted_until
+    called = seen.arrivals.before(until) - before
+    return replace(
+        room,
+        at=at,
+        admitted_until=until,
+        called=(*room.called, called)[-MEMORY:],
+        caught_up_at=(room.caught_up_at or at) if is_caught_up else None,
+        is_held=not number,
+    )
+
+
+def may_close(room: State, seen: Seen) -> bool:
+    """Return whether nobody had to wait for some time, and the service is quick."""
+    return (
+        room.caught_up_at is not None
+        and room.at - room.caught_up_at >= CLOSES_AFTER
+        and seen.p99_ms < SLOW_MS
+    )
+
+
+def _paced(room: State, at: int, elapsed: int, seen: Seen) -> State:
+    """Return a room with the number of people to call a minute from now on."""
+    seconds = elapsed / SECOND
+    if seen.p99_ms > SLOW_MS:
+        if at - room.slowed_at < SLOW_FOR:
+            return room
+        return replace(room, per_minute=_within(room.per_minute * CUT), slowed_at=at)
+    if seen.p99_ms >= QUICK_MS or room.caught_up_at is not None:
+        return room
+    have_come = seen.came * SHOWN_UP >= sum(room.called)
+    growth = GROWTH if have_come else CAREFUL_GROWTH
+    return replace(room, per_minute=_within(room.per_minute * growth**seconds))
+
+
+def _within(per_minute: float) -> int:
+    return min(max(int(per_minute), LEAST_PER_MINUTE), MOST_PER_MINUTE)

@@ -1,0 +1,70 @@
+"""A place in a waiting room, and the signed token that its owner keeps.
+
+A position is a number of microseconds: the second of the arrival, and a lot from 0 to 999,999
+within that second. The lot of a network never changes, so nobody draws again by coming again.
+
+Example: Ada and Bob come in the second 1,764,000,000. Ada's network has the lot 700,000, Bob's
+200,000. Ada's position is 1,764,000,000,700,000, and Bob is before her.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ticketing import ids
+from ticketing.credentials import Keyring, keyed_digest, same_as_any
+
+SECOND = 1_000_000
+
+_PREFIX, _ID_BITS, _ID_LENGTH, _DIGITS = "wr_", 60, 12, 32
+_SHAPE = re.compile(
+    rf"{_PREFIX}([0-9]{{16,17}})_([0-9]{{10,11}})_([0-9]{{1,11}})"
+    rf"_([{ids.ALPHABET}]{{{_ID_LENGTH}}})_([0-9a-f]{{{_DIGITS}}})"
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place. `seen`: the second of the last request. `ends`: of their turn. 0: it is not yet."""
+
+    id: str
+    position: int
+    seen: int
+    ends: int = 0
+
+
+def new(event_id: str, second: int, client: Sequence[str], secret_key: str) -> Place:
+    """Return a new place for somebody who comes in this second."""
+    lot = int(keyed_digest(secret_key, "waiting-room-lot", f"{event_id} {client[-1]}")[:12], 16)
+    place_id = ids.base32(secrets.randbits(_ID_BITS), _ID_LENGTH)
+    return Place(place_id, second * SECOND + lot % SECOND, second)
+
+
+def token(place: Place, room: str, client: Sequence[str], secret_key: str) -> str:
+    """Return the token of a place. It counts for this opening of the room, and this network.
+
+    `room`: the event and the time of the opening. `client`: digests of the networks, the narrow one
+    first.
+    """
+    body = f"{place.position}_{place.seen}_{place.ends}_{place.id}"
+    return f"{_PREFIX}{body}_{_digest(secret_key, room, client, body)}"
+
+
+def read(offered: str | None, room: str, client: Sequence[str], keyring: Keyring) -> Place | None:
+    """Return the place of a token. None if it is not one of this opening and network."""
+    match = None if offered is None else _SHAPE.fullmatch(offered)
+    if match is None:
+        return None
+    position, seen, ends, place_id, digest = match.groups()
+    body = f"{position}_{seen}_{ends}_{place_id}"
+    genuine = [_digest(each, room, client, body) for each in keyring.accepted]
+    if not same_as_any(digest, genuine):
+        return None
+    return Place(place_id, int(position), int(seen), int(ends))
+
+
+def _digest(secret_key: str, room: str, client: Sequence[str], body: str) -> str:
+    return keyed_digest(secret_key, "waiting-room", f"{room} {client[0]} {body}")[:_DIGITS]

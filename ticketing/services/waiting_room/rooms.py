@@ -1,0 +1,381 @@
+"""What a process knows of the open waiting rooms. It looks at the database once a second.
+
+In between, it gives places and answers visitors from memory. At each look it writes how many people
+came, and how fast it answers. If nobody moved the room for a second, it does: with an UPDATE that
+counts only if no other process was faster. The room has its own clock, which never goes back: the
+time of its last move, and what passed since then by the monotonic clock of each process. So the
+order of people does not depend on the clocks of hosts.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from peewee import DatabaseError, InterfaceError, ModelInsert, ModelSelect, fn
+
+from ticketing import clock
+from ticketing.constants import Publication
+from ticketing.credentials import Keyring
+from ticketing.db.connection import close_broken_connection, locked, write_transaction
+from ticketing.models.events import Event
+from ticketing.models.prepared import Prepared
+from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+from ticketing.models.waiting_rooms import (
+    WaitingRoom,
+    WaitingRoomArrivals,
+    WaitingRoomProcess,
+    WaitingRoomTurn,
+)
+from ticketing.response_times import ResponseTimes
+from ticketing.services.waiting_room import admitting, opening, pauses, places, seats
+from ticketing.services.waiting_room.admitting import Seen, State
+from ticketing.services.waiting_room.arrivals import Arrivals
+from ticketing.services.waiting_room.places import SECOND, Place
+from ticketing.waiting_room import DRAW_SECONDS, PATIENCE_SECONDS, WaitingRoomMode, WaitReason
+
+LOOK_SECONDS = 1.0
+REPORTED_FOR = 4 * SECOND
+"""Response times of a process that has not reported them for longer do not count."""
+
+ORDERING_FOR = 180 * SECOND
+"""Who has not ordered after so long has perhaps gone. Their turn goes on, and others get one."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a room says to somebody who came. `ahead`: how many people are before them.
+
+    `is_admitted`: they have their turn. `is_called`: it can begin now. `wait_seconds`: an estimate.
+    None: there is none.
+    """
+
+    place: Place
+    is_admitted: bool
+    is_called: bool
+    reason: WaitReason
+    ahead: int
+    wait_seconds: int | None
+    retry_after: int
+
+
+class Room:
+    """An open room, as this process knows it."""
+
+    def __init__(self, event: Event, state: State, arrivals: Arrivals) -> None:
+        self.event = event
+        self.state = state
+        self.arrivals = arrivals
+        self.moved_at = clock.monotonic()
+        self._lock = threading.Lock()
+        self._came: Counter[int] = Counter()
+        self._latest = state.at
+
+    @property
+    def path(self) -> str:
+        """The path of the event's page."""
+        return f"/{self.event.tenant.slug}/{self.event.slug}"
+
+    @property
+    def name(self) -> str:
+        """What tokens are for: the event, and this opening of its room."""
+        return f"{self.event.id} {self.state.opened}"
+
+    def now(self) -> int:
+        """Return the time of the room."""
+        passed = int((clock.monotonic() - self.moved_at) * SECOND)
+        with self._lock:
+            self._latest = max(self._latest, self.state.at + passed)
+            return self._latest
+
+    def update(self, state: State, arrivals: Arrivals) -> None:
+        """Take over what the database says."""
+        if state.at != self.state.at:
+            self.moved_at = clock.monotonic()
+        self.state, self.arrivals = state, arrivals
+
+    def arrive(self, client: Sequence[str], secret_key: str) -> Place:
+        """Return a new place for somebody who comes now, and count them."""
+        now, starts = self.now(), self.state.sale_starts
+        second = now // SECOND
+        if starts is not None and now < starts:
+            second = starts // SECOND - 1
+        with self._lock:
+            self._came[second] += 1
+        return replace(places.new(self.event.id, second, client, secret_key), seen=now // SECOND)
+
+    def take_arrivals(self) -> Counter[int]:
+        """Return how many came since the last call, by second."""
+        with self._lock:
+            came, self._came = self._came, Counter()
+        return came
+
+    def give_arrivals(self, came: Counter[int]) -> None:
+        """Count people again, because they could not be written."""
+        with self._lock:
+            self._came += came
+
+    @property
+    def sale_starts_at(self) -> datetime | None:
+        """When the sale starts. None: it had started when the room opened."""
+        starts = self.state.sale_starts
+        return None if starts is None else datetime.fromtimestamp(starts // SECOND, UTC)
+
+    @property
+    def waiting(self) -> int:
+        """How many people wait."""
+        return self.arrivals.total - self.arrivals.before(self.state.admitted_until)
+
+    def visit(self, offered: str | None, client: Sequence[str], keyring: Keyring) -> Visit:
+        """Return what to say to somebody with this token. They get a place if it is not valid.
+
+        `client`: digests of their networks, the narrow one first.
+        """
+        state, now = self.state, self.now()
+        place = places.read(offered, self.name, client, keyring)
+        if place is None or 0 < place.ends <= clock.now().timestamp():
+            place = self.arrive(client, keyring.current)
+        if place.ends:
+            return self._visit(place, is_admitted=True)
+        is_called = not state.is_draw and place.position < state.admitted_until
+        if is_called and now // SECOND - place.seen > PATIENCE_SECONDS:
+            # They were away when they were called: the next move calls them again.
+            place, is_called = replace(place, position=state.admitted_until), False
+        return self._visit(replace(place, seen=now // SECOND), is_called=is_called)
+
+    def newcomer(self, client: Sequence[str], keyring: Keyring) -> Visit:
+        """Return what to say to somebody who has had their turn, and comes again."""
+        return self._visit(self.arrive(client, keyring.current))
+
+    def next_one(self, place: Place) -> Visit:
+        """Return what to say to somebody who was called, and whose turn cannot begin yet."""
+        return replace(self._visit(place), reason=WaitReason.NEIGHBOR, wait_seconds=None)
+
+    def _visit(self, place: Place, *, is_admitted: bool = False, is_called: bool = False) -> Visit:
+        state = self.state
+        before = self.arrivals.before(place.position) - self.arrivals.before(state.admitted_until)
+        with self._lock:
+            unwritten = Arrivals(sorted(self._came.items()))
+        ahead = max(0, before) + unwritten.before(place.position)
+        if state.is_draw:
+            starts_in = ((state.sale_starts or 0) - self.now()) // SECOND
+            retry = pauses.pause_before_sale(starts_in, place.position, self.waiting)
+            return Visit(place, False, False, WaitReason.DRAW, 0, starts_in, retry)
+        pace = state.called_per_minute or state.per_minute
+        wait = None if state.is_held else 60 * ahead // pace + pauses.LEAST
+        retry = pauses.pause(wait, self.waiting)
+        reason = WaitReason.HELD if state.is_held else WaitReason.QUEUE
+        return Visit(place, is_admitted, is_called, reason, ahead, wait, retry)
+
+
+class Rooms:
+    """All rooms that this process knows. Threads may share it."""
+
+    def __init__(self, times: ResponseTimes) -> None:
+        self.times = times
+        self._by_event: dict[str, Room] = {}
+        self._by_path: dict[str, Room] = {}
+        self._wanted: dict[str, tuple[str, datetime | None]] = {}
+        self._looking = threading.Lock()
+        self._next_look = 0.0
+        self._process = ""
+
+    @property
+    def are_quiet(self) -> bool:
+        """Whether no room is known, and none is to be opened."""
+        return not self._by_event and not self._wanted
+
+    def of_path(self, path: str) -> Room | None:
+        """Return the open room of the event whose page has this path. It costs no SQL."""
+        return self._by_path.get(path)
+
+    def of_event(self, event_id: str) -> Room | None:
+        """Return the open room of an event. None if it has closed. Reads it if it is not known."""
+        return self._by_event.get(event_id) or self._read(event_id)
+
+    def want(self, event: Event, tenant_id: str, sale_starts: datetime | None = None) -> None:
+        """Note that the room of an event should open. `look` opens it, outside of a transaction."""
+        if event.waiting_room != WaitingRoomMode.OFF:
+            self._wanted[event.id] = (tenant_id, sale_starts)
+
+    def want_if_overloaded(self, event: Event, tenant_id: str) -> None:
+        """Do the same if all threads of this process have been busy for two seconds."""
+        if self.times.is_overloaded:
+            self.want(event, tenant_id)
+
+    def want_before_sale(self, event: Event, ticket_types: Sequence[TicketType]) -> None:
+        """Do the same if the sale starts soon. `ticket_types`: all that are shown of the event."""
+        starts = [each.sales_start_at for each in ticket_types]
+        if event.waiting_room != WaitingRoomMode.ON or event.is_queueing or not starts:
+            return
+        now = clock.now()
+        coming = [each for each in starts if each is not None and each > now]
+        if len(coming) == len(starts) and min(coming) - now <= timedelta(seconds=DRAW_SECONDS):
+            self.want(event, event.tenant_id, min(coming))
+
+    def look(self) -> None:
+        """Once a second: write what happened here, move the rooms, and read them again.
+
+        Call it outside of a transaction. Other threads go on with what was read before.
+        """
+        if clock.monotonic() < self._next_look or not self._looking.acquire(blocking=False):
+            return
+        try:
+            self._next_look = clock.monotonic() + LOOK_SECONDS
+            while self._wanted:
+                event_id, (tenant_id, sale_starts) = self._wanted.popitem()
+                opening.open_room(event_id, tenant_id, sale_starts)
+                self._read(event_id)
+            for room in list(self._by_event.values()):
+                self._look_at(room)
+        except (DatabaseError, InterfaceError) as error:
+            log.error("waiting rooms: %s", str(error).strip().split("\n")[0])
+            close_broken_connection()
+        finally:
+            self._looking.release()
+
+    def _look_at(self, room: Room) -> None:
+        came = room.take_arrivals()
+        try:
+            with write_transaction():
+                # Who closes the room waits for this lock, and deletes what is written here, too.
+                row = WaitingRoom.select().where(WaitingRoom.event == room.event.id)
+                if locked(row, shared=True).first() is None:
+                    self._forget(room)
+                    return
+                self._report(room, came)
+        except BaseException:
+            room.give_arrivals(came)
+            raise
+        state, arrivals = _read(room.event.id)
+        if state is None:
+            self._forget(room)
+            return
+        room.update(state, arrivals)
+        if clock.monotonic() - room.moved_at >= LOOK_SECONDS:
+            self._move(room)
+
+    def _report(self, room: Room, came: Counter[int]) -> None:
+        self._process = self._process or uuid.uuid4().hex
+        for second, people in came.items():
+            _add_arrivals.run(event_id=room.event.id, second=second, people=people)
+        p99_ms = self.times.p99_ms()
+        _set_speed.run(event_id=room.event.id, process=self._process, at=room.now(), p99_ms=p99_ms)
+
+    def _move(self, room: Room) -> None:
+        event: Event = Event.get_by_id(room.event.id)
+        now = clock.now()
+        found = seats.of_event(event, now)
+        state = room.state
+        seen = _seen(room, found.left)
+        at = max(room.now(), opening.microseconds(now))
+        next_state = admitting.moved(state, at, seen)
+        # Nothing is on sale before its start. If something is, the start was moved forward.
+        is_over = (found.unsold == 0) != next_state.is_draw
+        is_gone = event.status != Publication.PUBLISHED or now >= event.over_at
+        is_off = event.waiting_room == WaitingRoomMode.OFF
+        if is_over or is_gone or is_off or admitting.may_close(next_state, seen):
+            opening.close_room(event.id, event.tenant_id)
+            self._forget(room)
+            return
+        unmoved = WaitingRoom.event == event.id, WaitingRoom.at == state.at
+        moved = WaitingRoom.update(**opening.columns(next_state)).where(*unmoved).execute()
+        if moved == 1:
+            room.update(next_state, room.arrivals)
+
+    def _read(self, event_id: str) -> Room | None:
+        state, arrivals = _read(event_id)
+        event = _event_of.first(event_id=event_id)
+        if state is None or event is None:
+            return None
+        room = self._by_event.setdefault(event_id, Room(event, state, arrivals))
+        self._by_path[room.path] = room
+        return room
+
+    def _forget(self, room: Room) -> None:
+        self._by_event.pop(room.event.id, None)
+        self._by_path.pop(room.path, None)
+
+
+@Prepared
+def _event_of(event_id: Any) -> ModelSelect[Event]:
+    return (
+        Event.select(Event.id, Event.slug, Event.waiting_room, Event.tenant, Tenant.id, Tenant.slug)
+        .join_from(Event, Tenant)
+        .where(Event.id == event_id)
+    )
+
+
+@Prepared
+def _row_of(event_id: Any) -> ModelSelect[WaitingRoom]:
+    return WaitingRoom.select().where(WaitingRoom.event == event_id)
+
+
+@Prepared
+def _arrivals_since(event_id: Any, second: Any) -> ModelSelect[WaitingRoomArrivals]:
+    came = WaitingRoomArrivals
+    return (
+        came.select(came.second, came.people)
+        .where(came.event == event_id, came.second >= second)
+        .order_by(came.second)
+    )
+
+
+@Prepared
+def _add_arrivals(event_id: Any, second: Any, people: Any) -> ModelInsert:
+    came = WaitingRoomArrivals
+    return came.insert(event=event_id, second=second, people=people).on_conflict(
+        conflict_target=[came.event, came.second], update={came.people: came.people + people}
+    )
+
+
+@Prepared
+def _set_speed(event_id: Any, process: Any, at: Any, p99_ms: Any) -> ModelInsert:
+    speed = WaitingRoomProcess
+    return speed.insert(event=event_id, process=process, at=at, p99_ms=p99_ms).on_conflict(
+        conflict_target=[speed.event, speed.process],
+        update={speed.at: at, speed.p99_ms: p99_ms},
+    )
+
+
+@Prepared
+def _slowest(event_id: Any, since: Any) -> ModelSelect[WaitingRoomProcess]:
+    speed = WaitingRoomProcess
+    return speed.select(fn.MAX(speed.p99_ms)).where(speed.event == event_id, speed.at >= since)
+
+
+@Prepared
+def _turns_since(event_id: Any, since: Any) -> ModelSelect[WaitingRoomTurn]:
+    turn = WaitingRoomTurn
+    return turn.select(turn.began, turn.used).where(turn.event == event_id, turn.began >= since)
+
+
+def _read(event_id: str) -> tuple[State | None, Arrivals]:
+    row = _row_of.first(event_id=event_id)
+    if row is None:
+        return None, Arrivals(())
+    since = row.admitted_until // SECOND
+    return opening.state_of(row), Arrivals(_arrivals_since.tuples(event_id=event_id, second=since))
+
+
+def _seen(room: Room, left: int | None) -> Seen:
+    event_id, now = room.event.id, room.now()
+    ((slowest,),) = _slowest.tuples(event_id=event_id, since=now - REPORTED_FOR)
+    turns = _turns_since.tuples(event_id=event_id, since=now - ORDERING_FOR)
+    lately = now - len(room.state.called) * SECOND
+    return Seen(
+        arrivals=room.arrivals,
+        p99_ms=int(slowest or 0),
+        came=sum(began >= lately for began, _ in turns),
+        ordering=sum(not used for _, used in turns),
+        left=left,
+    )
