@@ -8,7 +8,9 @@ filling.py: a database with many orders: few are made, the rest are copies
 cases.py: the measured requests, each with a bound
 baselines.py: servers that send the same sizes and do nothing else
 harness.py: databases with shops, servers, and rows that are measured in turn
-shop.py: a tenant with events and one confirmed order
+shop.py: a tenant with events and confirmed orders
+goods.py: what the buyers of a sale order: plain orders and full ones
+hot.py, plain_sql.py: orders of one hot ticket type beside plain SQL that writes the same
 buyers.py, loop.py: buyers as scripts; thousands of them in one process
 load.py: the load, in a process of its own
 cpu.py, size.py: CPU and memory of process trees; the cost of a start

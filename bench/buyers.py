@@ -9,10 +9,11 @@ import random
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
+from bench.goods import Goods
 from bench.loop import Answer, Ask, Loop, Pool, Script
 from tools.anvil import BUYER, TOKEN_ADDRESS, transfer_data
 
@@ -34,7 +35,7 @@ _GAS = hex(100_000)
 
 _FORM_KEY = re.compile(rb'name="idempotency_key" value="([^"]+)"')
 _MARKER = re.compile(rb'data-marker="([^"]*)"')
-_PAYMENT = re.compile(rb"/transfer\?address=(0x[0-9a-fA-F]{40})&(?:amp;)?uint256=(\d+)")
+_PAYMENT = re.compile(rb"@(\d+)/transfer\?address=(0x[0-9a-fA-F]{40})&(?:amp;)?uint256=(\d+)")
 _TICKET = re.compile(rb'href="(/t/[^"#]+)"')
 _BROWSER = (
     "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\r\n"
@@ -47,7 +48,7 @@ class _GaveUp(Exception):
 
 
 class Payer:
-    """Sends the payments of all buyers, each at its time."""
+    """Sends the payments of all buyers on one chain, each at its time."""
 
     def __init__(self, port: int, nonce: int) -> None:
         """Pay through anvil's port. `nonce`: the number of the account's next transaction.
@@ -100,9 +101,7 @@ class Crowd:
 
     loop: Loop
     port: int
-    event_id: str
-    event_page: str
-    ticket_id: str
+    goods: Goods
     network: str
     """The first two numbers of their addresses."""
     finished_at: list[float] = field(default_factory=list)
@@ -116,8 +115,8 @@ class Crowd:
     def __post_init__(self) -> None:
         self.pool = Pool(self.port)
 
-    def journey(self, number: int, payer: Payer) -> Script:
-        """Order, pay, wait for the ticket, and open it."""
+    def journey(self, number: int, payers: Mapping[int, Payer]) -> Script:
+        """Order, pay on the order's chain, wait for the ticket, and open it."""
         try:
             order = yield from self._order(number, "")
             page = yield from self._get(number, "order page", order)
@@ -125,7 +124,7 @@ class Crowd:
             if found is None:
                 raise _GaveUp
             at = time.perf_counter() + random.uniform(*PAY_SECONDS)
-            payer.pay(found[1].decode(), int(found[2]), at)
+            payers[int(found[1])].pay(found[2].decode(), int(found[3]), at)
             page = yield from self._wait_for_ticket(number, order, page)
             ticket = _TICKET.search(page)
             if ticket is None:
@@ -140,15 +139,15 @@ class Crowd:
         """Order what may be sold out. All send the form: their pages can be older than that."""
         try:
             then = yield from self._order(number, "the crowd's ")
-            if then == f"{self.event_page}#sold-out":
-                yield from self._get(number, "the crowd's event page, again", self.event_page)
+            if then == f"{self.goods.page}#sold-out":
+                yield from self._get(number, "the crowd's event page, again", self.goods.page)
         except _GaveUp:
             self.gave_up += 1
         self.finished_at.append(time.perf_counter())
 
     def order_only(self, numbers: Iterable[int]) -> Script:
         """Order by the API, one buyer after another."""
-        body = json.dumps({"event_id": self.event_id, "ticket_id": self.ticket_id}).encode()
+        body = json.dumps(self.goods.body()).encode()
         path = f"/v1/checkout/tenants/{TENANT}/preflight"
         lines = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         for number in numbers:
@@ -182,16 +181,20 @@ class Crowd:
 
     def _order(self, number: int, who: str) -> Generator[Ask | float, Answer | None, str]:
         """Open the page, read it, and send its form. Return the path that it leads to."""
-        page = yield from self._get(number, f"{who}event page", self.event_page)
+        goods = self.goods
+        page = yield from self._get(number, f"{who}event page", goods.page)
+        if goods.code:
+            yield random.uniform(*READ_SECONDS)
+            page = yield from self._get(number, "event page with the code", goods.page_with_code)
         found = _FORM_KEY.search(page)
         if found is None:
             raise _GaveUp
         yield random.uniform(*READ_SECONDS)
-        form = {"idempotency_key": found[1].decode(), "ticket_id": self.ticket_id, "quantity": "1"}
-        body = urlencode({**form, "email": "", "name": ""}).encode()
+        chosen = random.choice(goods.chain_ids) if goods.chain_ids else None
+        body = urlencode(goods.form(found[1].decode(), chosen)).encode()
         lines = "Content-Type: application/x-www-form-urlencoded\r\n"
         lines += f"Content-Length: {len(body)}\r\n"
-        data = self._request(number, "POST", f"{self.event_page}/order", lines, body)
+        data = self._request(number, "POST", f"{goods.page}/order", lines, body)
         answer = yield from _insist(Ask(f"{who}order, the form", data, ("303",), self.pool))
         then = answer.header(b"Location") or ""
         self.ordered += then.startswith("/o/")
@@ -209,8 +212,10 @@ class Crowd:
             if answer is None or answer.status not in ("200", "304"):
                 pause = min(_LONGEST_PAUSE, 2 * max(pause, POLL_SECONDS))
                 continue
-            etag, pause = _etag(answer, etag), POLL_SECONDS
+            pause = POLL_SECONDS
             changed = answer.status == "200" and _marker_of_poll(answer.body) != marker
+            if not changed:
+                etag = _etag(answer, etag)
             if changed or time.perf_counter() - shown_at > _SHOWN_AGAIN_AFTER:
                 page = yield from self._get(number, "order page, again", order)
                 marker, shown_at = _marker_of_page(page), time.perf_counter()
@@ -260,7 +265,7 @@ def _marker_of_page(page: bytes) -> str:
 
 
 def _marker_of_poll(body: bytes) -> str:
-    """Return what static/pages/order.js compares."""
+    """Return what static/pages/order.js compares, of an order without money on other networks."""
     it = json.loads(body)
     parts = (
         it["status"],
@@ -271,5 +276,7 @@ def _marker_of_poll(body: bytes) -> str:
         it["refund_pending"],
         len(it["refunds"]),
         it["refund_address"] or "",
+        it["expires_at"],
+        it["chain_id"] or "",
     )
     return " ".join(map(str, parts))

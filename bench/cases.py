@@ -10,6 +10,7 @@ from bench import load
 from bench.buyers import TENANT
 from bench.shop import XPUB_TENANT, Shop
 from ticketing import ids
+from tools.anvil import SECOND_CHAIN_ID
 
 SQLITE, POSTGRES = "SQLite", "Postgres"
 _PUBLIC = f"/v1/public/tenants/{TENANT}"
@@ -48,29 +49,29 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Bound:
-    """The CPU limit of a request as a multiple of Flask's for the same size, or a minimum rate."""
-
-    to_flask: float | None = None
-    a_second: float | None = None
-
-    def __str__(self) -> str:
-        return f"<= {self.to_flask:g} x" if self.to_flask else f">= {self.a_second:g}/s"
-
-
-@dataclass(frozen=True)
 class Case:
-    """A request to a shop, and its bound for each database. A journey has it so many `times`."""
+    """A request to a shop.
+
+    `bounds`: for each database, the most CPU as a multiple of Flask's for the same status and size.
+    """
 
     name: str
     status: int
     request: Callable[[Shop], Request]
-    bounds: Mapping[str, Bound]
-    times: int = 0
+    bounds: Mapping[str, float]
 
 
-def _most(sqlite: float, postgres: float) -> Mapping[str, Bound]:
-    return {SQLITE: Bound(sqlite), POSTGRES: Bound(postgres)}
+@dataclass(frozen=True)
+class Journey:
+    """What one buyer asks for: `times` each case. `bounds` are to the same requests of Flask."""
+
+    name: str
+    times: Mapping[str, int]
+    bounds: Mapping[str, float]
+
+
+def _most(sqlite: float, postgres: float) -> Mapping[str, float]:
+    return {SQLITE: sqlite, POSTGRES: postgres}
 
 
 def _listing(shop: Shop) -> Request:
@@ -145,6 +146,31 @@ def _sent_form(ticket_id: str) -> Request:
     return Request("POST", f"/{TENANT}/hot-night/order", same_origin, form=form)
 
 
+def _full_event_page(shop: Shop) -> Request:
+    return Request("GET", shop.full.page_with_code)
+
+
+def _full_form(shop: Shop) -> Request:
+    form, same_origin = (
+        shop.full.form(load.NONCE, SECOND_CHAIN_ID),
+        {"Sec-Fetch-Site": "same-origin"},
+    )
+    return Request("POST", f"{shop.full.page}/order", same_origin, form=form)
+
+
+def _full_preflight(shop: Shop) -> Request:
+    return Request("POST", f"{_CHECKOUT}/preflight", body=shop.full.body(SECOND_CHAIN_ID))
+
+
+def _full_order_page(shop: Shop) -> Request:
+    return Request("GET", f"/o/{shop.full_waiting_id}.{shop.full_waiting_secret}")
+
+
+def _full_purchase(shop: Shop) -> Request:
+    bearer = {"Authorization": f"Bearer {shop.full_secret}"}
+    return Request("POST", f"{_CHECKOUT}/intents/{shop.full_id}/purchase", bearer)
+
+
 def _order_page(shop: Shop) -> Request:
     return Request("GET", f"/o/{shop.waiting_id}.{shop.waiting_secret}")
 
@@ -175,15 +201,39 @@ CASES = (
 )
 """The rows of `make bench`."""
 
+_EVENT_PAGE, _FORM, _ORDER_PAGE = "event page", "order, the page's form", "order page"
+_POLL, _PURCHASE, _TICKET_PAGE = "poll, nothing changed", "purchase, confirmed", "ticket page"
+_FULL_EVENT_PAGE, _FULL_FORM = "full: event page with the code", "full: order, the page's form"
+_FULL_ORDER_PAGE, _FULL_PURCHASE = "full: order page", "full: purchase, confirmed"
+
+HOT = Case("order, the API", 201, _preflight, _most(7, 13))
+"""An order of the hot ticket type."""
+
 STEPS = (
-    Case("event page", 200, _event_page, {}, times=1),
-    Case("order, the page's form", 303, _form, _most(8, 15), times=1),
-    Case("order, the API", 201, _preflight, _most(7, 13)),
-    Case("order page", 200, _order_page, {SQLITE: Bound(6)}, times=1),
-    Case("poll, nothing changed", 304, _poll, _most(1.1, 2.5), times=20),
-    Case("purchase, confirmed", 200, _purchase, {}, times=1),
-    Case("ticket page", 200, _ticket_page, {SQLITE: Bound(6)}, times=1),
-    Case("sold out, the page's form", 303, _form_sold_out, {SQLITE: Bound(4)}),
-    Case("sold out, the API", 409, _preflight_sold_out, {SQLITE: Bound(3)}),
+    Case(_EVENT_PAGE, 200, _event_page, {}),
+    Case(_FORM, 303, _form, _most(8, 15)),
+    HOT,
+    Case(_ORDER_PAGE, 200, _order_page, {SQLITE: 6}),
+    Case(_POLL, 304, _poll, _most(1.1, 2.5)),
+    Case(_PURCHASE, 200, _purchase, {}),
+    Case(_TICKET_PAGE, 200, _ticket_page, {SQLITE: 6}),
+    Case("sold out, the page's form", 303, _form_sold_out, {SQLITE: 4}),
+    Case("sold out, the API", 409, _preflight_sold_out, {SQLITE: 3}),
+    Case(_FULL_EVENT_PAGE, 200, _full_event_page, {}),
+    Case(_FULL_FORM, 303, _full_form, {}),
+    Case("full: order, the API", 201, _full_preflight, {}),
+    Case(_FULL_ORDER_PAGE, 200, _full_order_page, {}),
+    Case(_FULL_PURCHASE, 200, _full_purchase, {}),
 )
-"""The rows of `make bench-onsale`."""
+"""The rows of `make bench-onsale`. Those of a full order have no bound."""
+
+_ALWAYS = {_EVENT_PAGE: 1, _POLL: 20, _TICKET_PAGE: 1}
+
+JOURNEYS = (
+    Journey("plain order", {**_ALWAYS, _FORM: 1, _ORDER_PAGE: 1, _PURCHASE: 1}, _most(2, 3.5)),
+    Journey(
+        "full order",
+        {**_ALWAYS, _FULL_EVENT_PAGE: 1, _FULL_FORM: 1, _FULL_ORDER_PAGE: 1, _FULL_PURCHASE: 1},
+        {},
+    ),
+)

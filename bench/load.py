@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from bench.buyers import PAYMENTS, POLL_SECONDS, Crowd, Payer
+from bench.goods import Goods
 from bench.loop import ANSWER_SECONDS, Ask, Loop, Pool, Script
 from tools.stack import ROOT
 
@@ -29,7 +30,7 @@ NONCE = "nonce-of-a-scan-36-characters-long--"
 SEAT = "id-of-an-admission-26-long"
 """A placeholder. Each request gets another of SEATS numbers there."""
 SEATS = 50_000
-FORGET_SECONDS = 90.0
+FORGET_SECONDS = 150.0
 """How long the last buyer may take."""
 
 Result = dict[str, Any]
@@ -90,21 +91,28 @@ def _from_everybody(request: bytes) -> list[bytes]:
 
 def _sell(loop: Loop, job: Any, start: float) -> Result:
     """Let buyers come within the job's seconds, and pay."""
-    crowd, payer = _crowd(loop, job), Payer(job["node_port"], job["node_nonce"])
+    crowd = _crowd(loop, job)
+    payers = {int(chain_id): Payer(*node) for chain_id, node in job["nodes"].items()}
     for number in range(job["buyers"]):
         at = start + random.uniform(0, job["seconds"])
-        loop.start(crowd.journey(number, payer), at)
+        loop.start(crowd.journey(number, payers), at)
 
-    def stop_payer() -> Script:
-        while loop.running > 2:  # this script and the payer's
+    def stop_payers() -> Script:
+        while loop.running > 1 + len(payers):  # this script and the payers'
             yield 0.5
-        payer.is_done = True
+        for payer in payers.values():
+            payer.is_done = True
 
-    loop.start(payer.script(), start)
-    loop.start(stop_payer(), start)
+    for payer in payers.values():
+        loop.start(payer.script(), start)
+    loop.start(stop_payers(), start)
     loop.run(start + job["seconds"] + FORGET_SECONDS)
     missing = job["buyers"] - len(crowd.finished_at) - crowd.gave_up
-    refused = {f"payment refused by anvil, {why}": n for why, n in payer.refused.items()}
+    refused = {
+        f"payment refused by anvil, {chain_id}, {why}": count
+        for chain_id, payer in payers.items()
+        for why, count in payer.refused.items()
+    }
     return _bought(crowd, start, {"never finished": missing, **refused})
 
 
@@ -148,8 +156,7 @@ def _wait(loop: Loop, job: Any, start: float) -> Result:
 
 
 def _crowd(loop: Loop, job: Any) -> Crowd:
-    names = ("port", "event_id", "event_page", "ticket_id", "network")
-    return Crowd(loop, **{name: job[name] for name in names})
+    return Crowd(loop, job["port"], Goods(**job["goods"]), job["network"])
 
 
 def _bought(crowd: Crowd, start: float, wrong: dict[str, int]) -> Result:

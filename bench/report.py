@@ -15,6 +15,7 @@ from ticketing import clock
 from tools import ToolMissing
 from tools.stack import StackFailed
 
+_TO_BARE = "to bare"
 _HEADS = (
     "case",
     "answered by",
@@ -23,7 +24,7 @@ _HEADS = (
     "p99 ms",
     "server us",
     "database us",
-    "to bare",
+    _TO_BARE,
     "to Flask",
     "bound",
     "holds",
@@ -100,28 +101,41 @@ def aligned(heads: Sequence[str], lines: Sequence[Sequence[str]], left: int = 1)
 
 
 def of_rows(rows: Sequence[Row]) -> str:
-    """Return the table of rows, each compared with the two baselines of its case."""
+    """Return the table of rows, each compared with the baselines of its case."""
     by_name = {(row.case.name, row.answered_by): row for row in rows}
+    has_bare = any(row.answered_by == BARE_NAME for row in rows)
+    heads = [head for head in _HEADS if has_bare or head != _TO_BARE]
     lines = []
     for row in rows:
-        bare, flask = (by_name[row.case.name, name] for name in (BARE_NAME, FLASK_NAME))
+        bare = by_name.get((row.case.name, BARE_NAME))
+        flask = by_name[row.case.name, FLASK_NAME]
         lines.append(
             [
-                row.case.name if row is bare else "",
+                row.case.name if row is (bare or flask) else "",
                 row.answered_by,
                 f"{row.a_second:.0f}",
                 *(f"{percentile_ms(row.latencies_us, percent):.1f}" for percent in (50, 99)),
                 f"{row.server_us:.0f}",
                 "-" if row.database_pid is None else f"{row.database_us:.0f}",
-                f"{row.ratio(bare):.2f}",
+                *([] if bare is None else [f"{row.ratio(bare):.2f}"]),
                 f"{row.ratio(flask):.2f}",
-                str(row.case.bounds.get(row.answered_by, "-")),
+                at_most(row.case.bounds.get(row.answered_by)),
                 verdict(row.holds(flask)),
                 ":".join(map(str, row.spread)) or "-",
                 str(row.errors),
             ]
         )
-    return aligned(_HEADS, lines, left=2)
+    return aligned(heads, lines, left=2)
+
+
+def at_most(ratio: float | None) -> str:
+    """Return a bound that is a ratio."""
+    return "-" if ratio is None else f"<= {ratio:g} x"
+
+
+def ratio_bound(ratio: float, most: float | None) -> list[str]:
+    """Return a bound that is a ratio, and whether it holds, as two cells."""
+    return [at_most(most), verdict(None if most is None else ratio <= most)]
 
 
 def verdict(held: bool | None) -> str:

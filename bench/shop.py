@@ -1,12 +1,13 @@
 """A tenant for measurements: events, credentials, and one confirmed order."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bench import load
 from bench.buyers import TENANT
+from bench.goods import Goods
 from ticketing import clock, credentials, ids
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import database, open_database
@@ -21,6 +22,14 @@ XPUB_TENANT = "bench-xpub"
 _ROWS_AT_ONCE = 1000
 _FAR = datetime(2099, 6, 1, 18, tzinfo=UTC)
 _NAMES = ("Early bird", "General admission", "Balcony", "Backstage", "Supporter")
+_WALLET = ("--address", anvil.SELLER, "--chains", ",".join(map(str, anvil.CHAIN_IDS)))
+
+FULL_TYPES = ("Seat", "Balcony", "Supporter")
+"""The ticket types of a full order."""
+
+_USAGES = 100_000
+"""Of a voucher: the most. Each seat of an order is one."""
+_QUESTION, _ANSWER = "source", "A friend"
 
 
 @dataclass(frozen=True)
@@ -29,7 +38,8 @@ class Shop:
 
     The intent is confirmed, and `ticket_code` opens its ticket. The waiting one is not paid, and
     `waiting_etag` is of its poll. `xpub_event_id` and `xpub_ticket_id` are of another tenant, whose
-    wallet is an extended public key.
+    wallet is an extended public key. `full` is what full orders want: `full_id` is one that is
+    confirmed, `full_waiting_id` one that is not paid.
     """
 
     key: str
@@ -49,12 +59,17 @@ class Shop:
     device_token: str
     xpub_event_id: str
     xpub_ticket_id: str
+    full: Goods
+    full_id: str
+    full_secret: str
+    full_waiting_id: str
+    full_waiting_secret: str
 
 
 def open_shop(stack: Stack, node: anvil.Anvil) -> Shop:
-    """Create everything through the API, and sell one ticket on a real chain. StackFailed."""
-    stack.flask("worker", "--once")  # It proves receivers on the chain.
-    key = stack.create_tenant(TENANT, "Bench", *anvil.SELLER_WALLET)
+    """Create everything through the API, and sell tickets on a real chain. StackFailed."""
+    stack.flask("worker", "--once")  # It proves receivers on the chains.
+    key = stack.create_tenant(TENANT, "Bench", *_WALLET)
     return Organizer(stack, key).open(node)
 
 
@@ -73,13 +88,15 @@ class Organizer:
             self.ticket(event_id, name, 500)
         hot_ticket_id = self.ticket(hot_event_id, "Unlimited", None)
         sold_out_ticket_id = self.ticket(hot_event_id, "The last one", 1)
-        self._preflight(hot_event_id, sold_out_ticket_id)
-        intent = self._preflight(hot_event_id, hot_ticket_id)
-        anvil.transfer(
-            node.rpc, intent["token_address"], intent["address"], intent["atomic_amount"]
-        )
+        hot = Goods(hot_event_id, f"/{TENANT}/hot-night", [hot_ticket_id])
+        full = self.full_goods("Full House", None)
+        self._preflight(replace(hot, ticket_ids=[sold_out_ticket_id]))
+        intent, full_intent = self._preflight(hot), self._preflight(full, anvil.CHAIN_ID)
+        for each in (intent, full_intent):
+            anvil.transfer(node.rpc, each["token_address"], each["address"], each["atomic_amount"])
         self._stack.flask("worker", "--once")
-        waiting = self._preflight(hot_event_id, hot_ticket_id)
+        waiting = self._preflight(hot)
+        full_waiting = self._preflight(full, anvil.SECOND_CHAIN_ID)
         intents = f"/v1/checkout/tenants/{TENANT}/intents"
         listing = f"/v1/public/tenants/{TENANT}/events/{event_id}/tickets"
         poll = self._client.send("GET", f"{intents}/{waiting['id']}", headers=_bearer(waiting))
@@ -100,6 +117,11 @@ class Organizer:
             str(poll.headers["ETag"]),
             *self._door(),
             *self._other_wallet(),
+            full,
+            full_intent["id"],
+            full_intent["client_secret"],
+            full_waiting["id"],
+            full_waiting["client_secret"],
         )
 
     def _other_wallet(self) -> tuple[str, str]:
@@ -140,10 +162,27 @@ class Organizer:
             Admission.insert_many(rows).execute()
         database.close()
 
-    def event(self, title: str, start_at: datetime = _FAR) -> str:
+    def plain_goods(self, title: str, seats: int | None) -> Goods:
+        """Publish an event with one ticket type, sold on one network. StackFailed."""
+        event_id = self.event(title)
+        return Goods(event_id, _page(title), [self.ticket(event_id, "Seat", seats)])
+
+    def full_goods(self, title: str, seats: int | None) -> Goods:
+        """Publish an event with all that a full order needs, `seats` of each type. StackFailed."""
+        event_id = self.event(title, carts=True)
+        ids = [self.ticket(event_id, name, seats, anvil.CHAIN_IDS) for name in FULL_TYPES]
+        of_event = f"{self._admin}/events/{event_id}"
+        voucher = {"price_mode": "percent", "value": 20, "max_usages": _USAGES}
+        code = self.ask("POST", f"{of_event}/vouchers", voucher, 201)["code"]
+        question = {"question": "Who told you?", "type": "text", "ask": "order", "required": True}
+        self.ask("POST", f"{of_event}/questions", {**question, "identifier": _QUESTION}, 201)
+        return Goods(event_id, _page(title), ids, anvil.CHAIN_IDS, code, {_QUESTION: _ANSWER})
+
+    def event(self, title: str, start_at: datetime = _FAR, *, carts: bool = False) -> str:
         """Publish an event, and return its id. StackFailed."""
         body = {
             "title": title,
+            "carts": carts,
             "type": "in_person",
             "start_at": start_at.isoformat(),
             "timezone": "Europe/Berlin",
@@ -152,12 +191,18 @@ class Organizer:
         }
         return str(self.ask("POST", f"{self._admin}/events", body, 201)["id"])
 
-    def ticket(self, event_id: str, name: str, capacity: int | None) -> str:
+    def ticket(
+        self,
+        event_id: str,
+        name: str,
+        capacity: int | None,
+        chain_ids: Sequence[int] = (anvil.CHAIN_ID,),
+    ) -> str:
         """Put a ticket type on sale, and return its id. StackFailed."""
         body = {
             "name": name,
             "price_amount": PRICE,
-            "chain_id": anvil.CHAIN_ID,
+            "chain_ids": list(chain_ids),
             "capacity": capacity,
             "sales_end_at": "2099-06-01T12:00:00Z",
             "status": "published",
@@ -165,9 +210,9 @@ class Organizer:
         path = f"{self._admin}/events/{event_id}/tickets"
         return str(self.ask("POST", path, body, 201)["id"])
 
-    def _preflight(self, event_id: str, ticket_id: str) -> Any:
-        body = {"event_id": event_id, "ticket_id": ticket_id}
-        return self.ask("POST", f"/v1/checkout/tenants/{TENANT}/preflight", body, 201)
+    def _preflight(self, goods: Goods, chain_id: int | None = None) -> Any:
+        path = f"/v1/checkout/tenants/{TENANT}/preflight"
+        return self.ask("POST", path, goods.body(chain_id), 201)
 
     def ask(
         self,
@@ -182,6 +227,10 @@ class Organizer:
         if answer.status != status:
             raise StackFailed(f"{method} {path}: {answer.status} {answer.json}")
         return answer.json
+
+
+def _page(title: str) -> str:
+    return f"/{TENANT}/{title.lower().replace(' ', '-')}"
 
 
 def _bearer(intent: Any) -> dict[str, str]:

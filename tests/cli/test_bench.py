@@ -10,6 +10,7 @@ from tools.stack import ROOT
 
 FEW = ("--buyers", "5", "--seconds", "1", "--waiting", "3", "--waiting-seconds", "1")
 NO_ROUNDS = ("--database", "sqlite", "--rounds", "0")
+SHORT = ("--database", "postgres", "--rounds", "1", "--slice", "0.1")
 
 
 @pytest.mark.long
@@ -23,8 +24,29 @@ def test_buyers_of_the_on_sale_minute_get_their_tickets():
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for phase in ("the minute", "sold out"):
+    for phase in ("the minute", "the minute, full orders", "sold out"):
         assert re.search(rf"^{phase} +SQLite +5 buyers ", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("starts_processes")
+def test_steps_journeys_and_the_hot_ticket_type_are_compared_on_postgres():
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.onsale", *FEW, *SHORT],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for line in (
+        r"^full: order, the page's form +Flask .* 0$",
+        r"^plain order +Flask .* 1\.00 ",
+        r"^full order +Flask .* 1\.00 ",
+        r"^the service +\d+ ",
+        r"^plain SQL +\d+ .* <= 3 x +(yes|NO)$",
+    ):
+        assert re.search(line, done.stdout, re.MULTILINE), done.stdout
 
 
 @pytest.mark.long
