@@ -8,7 +8,7 @@ SLITHER := .tools/slither
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run collect payback demo agent demo-agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-migrating bench-early contracts lock audit release
+.PHONY: help run collect payback demo agent demo-agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-migrating bench-early bench-peers contracts lock audit release
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -77,6 +77,9 @@ bench-migrating: .venv/tests ## Migrate 100,000 orders while the version before 
 bench-early: .venv/tests ## Measure how soon after its block an order's page shows the ticket; write bench/EARLY.md too
 	@$(BIN)/python -m bench.early --write
 
+bench-peers: .venv/tests ## Measure an order beside pretix, both on one Postgres; write the tables to bench/PEERS.md too
+	@$(BIN)/python -m bench.peers --write
+
 contracts: .venv/runs $(SLITHER)/ready ## Check the contracts that hold money: solhint and Slither
 	@$(BIN)/python -m tools.solidity check
 
@@ -97,6 +100,7 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 	@$(LOCK) tools/slither.in -o tools/slither.txt
 	@$(LOCK) tests/api/clients/python.in -o tests/api/clients/python.txt
 	@$(LOCK) tests/deploy/litestream.in -o tests/deploy/litestream.txt
+	@$(LOCK) bench/pretix.in -o bench/pretix.txt
 	@set -e; for version in $(PYTHONS); do \
 		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_28 -r requirements.txt; \
 		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_34 -r requirements-dev.txt; \

@@ -4,6 +4,8 @@ __main__.py: `make bench`: the cost of requests, compared with minimal servers
 onsale.py: `make bench-onsale`: the minute in which a sale begins
 migrating.py: `make bench-migrating`: how long requests wait while many orders are migrated
 early.py: `make bench-early`: how soon after its block the page of an order shows the ticket
+peers.py: `make bench-peers`: what an order costs here, and in pretix on the same Postgres
+pretix.py, ordering.py: pretix as its documentation installs it; orders through the pages of both
 filling.py: a database with many orders: few are made, the rest are copies
 cases.py: the measured requests, each with a bound
 baselines.py: servers that send the same sizes and do nothing else

@@ -64,16 +64,25 @@ class World:
 
 def worlds_of(choice: str | None, running: ExitStack) -> list[World]:
     """Create a shop in each database: `sqlite`, `postgres`, or None for both."""
-    folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-bench-")))
     worlds = []
     if choice != "postgres":
+        folder = new_folder(running)
         url = f"sqlite:///{folder}/service.db"
         worlds.append(_world(SQLITE, sqlite3.sqlite_version, url, None, folder, running))
     if choice != "sqlite":
-        server = running.enter_context(Postgres(durable=True))
-        url, pid = server.create_database("bench"), _pid_of(server.url)
-        worlds.append(_world(POSTGRES, server.version, url, pid, folder, running))
+        worlds.append(world_on(running.enter_context(Postgres(durable=True)), running))
     return worlds
+
+
+def world_on(server: Postgres, running: ExitStack) -> World:
+    """Create a shop in a database of this server. StackFailed."""
+    url, pid = server.create_database("bench"), _pid_of(server.url)
+    return _world(POSTGRES, server.version, url, pid, new_folder(running), running)
+
+
+def new_folder(running: ExitStack) -> Path:
+    """Create a folder that is removed with `running`."""
+    return Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-bench-")))
 
 
 def _pid_of(url: str) -> int:

@@ -18,6 +18,7 @@ from typing import Any
 from bench.buyers import PAYMENTS, POLL_SECONDS, Crowd, Payer
 from bench.goods import Goods
 from bench.loop import ANSWER_SECONDS, Ask, Loop, Pool, Script
+from bench.ordering import Orders
 from tools.stack import ROOT
 
 CONNECTIONS = 32
@@ -155,6 +156,18 @@ def _wait(loop: Loop, job: Any, start: float) -> Result:
     return _bought(crowd, start, {"never finished": loop.running})
 
 
+def _pages(loop: Loop, job: Any, start: float) -> Result:
+    """Order through the pages for the job's seconds. Then the last orders are finished."""
+    pool = Pool(job["port"], most=CONNECTIONS)
+    orders = Orders(job["of"], job["page"], pool, first=secrets.randbelow(2**24))
+    until = start + job["seconds"]
+    for _ in range(CONNECTIONS):
+        loop.start(orders.until(until), start)
+    loop.run(until + FORGET_SECONDS)
+    wrong = {"gave up": orders.failed, "never finished": loop.running}
+    return {"orders": orders.done, "requests": orders.requests, "wrong": wrong}
+
+
 def _crowd(loop: Loop, job: Any) -> Crowd:
     return Crowd(loop, job["port"], Goods(**job["goods"]), job["network"])
 
@@ -175,6 +188,7 @@ _JOBS: dict[str, Callable[[Loop, Any, float], Result]] = {
     "rush": _rush,
     "order": _order,
     "wait": _wait,
+    "pages": _pages,
 }
 
 

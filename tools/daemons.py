@@ -1,4 +1,4 @@
-"""Programs of Debian packages around the service, for tests: PgBouncer, nginx, Caddy."""
+"""Programs of Debian packages, for tests: PgBouncer, nginx, Caddy; for measurements: Redis."""
 
 import contextlib
 import os
@@ -27,10 +27,14 @@ class Daemon(Running):
     """
 
     package: str
+    program = ""
+    """Its file, if it has not the name of the package."""
+    called = ""
+    """The name under which it is started, if that is not its file's."""
 
     def __init__(self) -> None:
         """Get the program, but do not start it. ToolMissing."""
-        program = installer.from_debian(self.package)
+        program = installer.from_debian(self.package, self.program)
         self._folder = Path(tempfile.mkdtemp(prefix=f"ticketing-{program.name}-"))
         self._user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
         if self._user:
@@ -51,6 +55,11 @@ class Daemon(Running):
         number = re.search(r"[0-9]+(\.[0-9]+)+", said.stdout + said.stderr)
         return number[0] if number else "0"
 
+    @property
+    def pid(self) -> int:
+        """The id of its first process."""
+        return self._process.pid
+
     def stop(self) -> None:
         """Kill it with its children: it has no data."""
         with contextlib.suppress(ProcessLookupError):  # it could not start
@@ -66,7 +75,8 @@ class Daemon(Running):
         log = self._folder / "log"
         with log.open("w") as output:
             self._process = subprocess.Popen(
-                [self._program, *options, file],
+                [self.called or self._program, *options, file],
+                executable=self._program,
                 user=self._user,
                 cwd="/",
                 env=installer.library_environ(self._program),
@@ -206,3 +216,16 @@ def _caddy_settings(store: Path, port: int, to: int) -> str:
     text = text.replace("{$UPSTREAM:127.0.0.1:8000}", f"127.0.0.1:{to}")
     site = f"https://localhost:{port} {{\n    bind 127.0.0.1\n    tls internal"
     return text.replace("{$DOMAIN:tickets.example.org} {", site, 1)
+
+
+class Redis(Daemon):
+    """A running Redis with its default settings. A context manager."""
+
+    package = "redis-tools"
+    program, called = "redis-check-rdb", "redis-server"
+    """One file, which does what its name says. Another package has a link with the second name."""
+
+    def __init__(self) -> None:
+        """Start it on a free port of 127.0.0.1. ToolMissing."""
+        super().__init__()
+        self._start(f"bind 127.0.0.1\nport {self.port}\ndir {self._folder}\n")

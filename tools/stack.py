@@ -82,6 +82,9 @@ class Stack(Running):
         """Start gunicorn as in the Procfile, but on few addresses. Wait for a 200 of `ready`."""
         binds = [f"--bind={host}:{self.port}" for host in self._hosts]
         self._start("web", [sys.executable, "-m", "gunicorn", *binds, app])
+        self._wait_for_web(ready)
+
+    def _wait_for_web(self, ready: str) -> None:
         http = urllib3.PoolManager(retries=False, timeout=2)
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:

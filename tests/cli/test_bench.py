@@ -9,6 +9,7 @@ import pytest
 from tools.stack import ROOT
 
 FEW = ("--buyers", "5", "--seconds", "1", "--waiting", "3", "--waiting-seconds", "1")
+SHORT = ("--rounds", "1", "--seconds", "0.5", "--pretix-seconds", "1")
 NO_ROUNDS = ("--database", "sqlite", "--rounds", "0")
 SHORT = ("--database", "postgres", "--rounds", "1", "--slice", "0.1")
 
@@ -71,3 +72,18 @@ def test_each_row_of_the_bench_gets_its_expected_status():
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"^scan .* 0$", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("starts_processes")
+def test_orders_succeed_here_and_in_pretix():
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.peers", *SHORT],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for system in ("ours", "pretix"):
+        assert len(re.findall(rf" {system} .* [1-9][0-9]* +0$", done.stdout, re.MULTILINE)) == 2
