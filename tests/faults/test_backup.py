@@ -255,7 +255,7 @@ def test_without_its_programs_one_sentence_says_what_is_missing(app, tmp_path, m
 
 
 @on_postgres
-@pytest.mark.parametrize("more", ["pgbouncer=true", "gssencmode=disable"])
+@pytest.mark.parametrize("more", ["pgbouncer=true", "pgbouncer=prepares", "gssencmode=disable"])
 def test_what_pg_dump_would_not_understand_is_told(app, tmp_path, more):
     known = app.extensions["ticketing"]
     app.extensions["ticketing"] = replace(known, database_url=f"{known.database_url}?{more}")

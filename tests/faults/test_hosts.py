@@ -274,6 +274,25 @@ def test_prepared_statements_break_behind_pgbouncer_and_its_mark_in_the_url_ends
             ask_often(narrow.url_of(postgres.url))
 
 
+def test_a_newer_pgbouncer_keeps_prepared_statements_for_the_other_mark(postgres, pooler):
+    if pooler is None or not PgBouncer.can_prepare():
+        pytest.skip("PgBouncer 1.22 or newer is missing: Debian 13 has it")
+    with PgBouncer(postgres.url, pool_size=1, prepares=True) as narrow:
+        kept = prepared(f"{narrow.url_of(postgres.url)}?pgbouncer=prepares")
+    assert kept == {"SELECT CAST($1 AS INTEGER)"}
+
+
+def prepared(url):
+    """Return which statements of `ask_often` the only connection of the pooler has prepared."""
+    ask_often(url)
+    open_database(url)
+    try:
+        listed = database.execute_sql("SELECT statement FROM pg_prepared_statements").fetchall()
+    finally:
+        database.close()
+    return {statement for (statement,) in listed if "CAST" in statement}
+
+
 def ask_often(url):
     """Run a statement until it is prepared, over two connections that share a third."""
     open_database(url)

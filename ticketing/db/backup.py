@@ -14,7 +14,7 @@ from pathlib import Path
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from ticketing.db.connection import BEHIND_PGBOUNCER, database, is_sqlite, snapshot
+from ticketing.db.connection import database, is_behind_pgbouncer, is_sqlite, snapshot
 
 PAGES = 1024
 """The number of pages between two calls of `progress`: 4 MiB."""
@@ -106,7 +106,7 @@ def _copy_to(connection: sqlite3.Connection, progress: Progress) -> None:
 
 def _dump_postgres(dump: Path, url: str) -> None:
     """Dump a Postgres in the format of pg_restore, and check that it can be read."""
-    if "=".join(BEHIND_PGBOUNCER) in url:
+    if is_behind_pgbouncer(url):
         raise BackupFailed("not through PgBouncer: set DATABASE_URL to the server's own address")
     try:
         parts = conninfo_to_dict(url)

@@ -32,8 +32,11 @@ _TIMEOUTS = {
     "keepalives_interval": 5,
 }
 
-BEHIND_PGBOUNCER = ("pgbouncer", "true")
-"""The query parameter in the URL for a PgBouncer with transaction pooling."""
+_UNPREPARED, _PREPARED = ("pgbouncer", "true"), ("pgbouncer", "prepares")
+"""The query parameter in the URL for a PgBouncer with transaction pooling.
+
+The second one is for a PgBouncer with `max_prepared_statements`, which has no effect before 1.22.
+"""
 
 UNAVAILABLE = (OperationalError, InterfaceError, InternalError)
 """The errors if the database is unreachable, locked, full, read-only or disconnected."""
@@ -114,13 +117,18 @@ def _sqlite(url: str) -> Database:
 def _postgres(url: str) -> Database:
     parts = urlsplit(url)
     options = parse_qsl(parts.query)
-    plain = urlencode([option for option in options if option != BEHIND_PGBOUNCER])
+    plain = urlencode([each for each in options if each not in (_UNPREPARED, _PREPARED)])
     settings: dict[str, Any] = {**_TIMEOUTS}
-    if BEHIND_PGBOUNCER in options:
+    if _UNPREPARED in options:
         # PgBouncer may choose another connection, which does not have the prepared statement.
         settings["prepare_threshold"] = None
     # Peewee supports only this scheme.
     return _Postgres(urlunsplit(parts._replace(scheme="postgresql", query=plain)), **settings)
+
+
+def is_behind_pgbouncer(url: str) -> bool:
+    """Return whether a URL says that PgBouncer is in front of Postgres."""
+    return not {_UNPREPARED, _PREPARED}.isdisjoint(parse_qsl(urlsplit(url).query))
 
 
 def is_sqlite() -> bool:
