@@ -8,7 +8,7 @@ SLITHER := .tools/slither
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run collect payback demo agent demo-agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-migrating bench-early bench-peers contracts lock audit release
+.PHONY: help run collect payback demo agent demo-agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-migrating bench-early bench-peers bench-scale contracts lock audit release
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -79,6 +79,9 @@ bench-early: .venv/tests ## Measure how soon after its block an order's page sho
 
 bench-peers: .venv/tests ## Measure an order beside pretix, both on one Postgres; write the tables to bench/PEERS.md too
 	@$(BIN)/python -m bench.peers --write
+
+bench-scale: .venv/tests ## Measure two web hosts, PgBouncer and Postgres (needs root); write bench/SCALE.md too
+	@$(BIN)/python -m bench.scale --write
 
 contracts: .venv/runs $(SLITHER)/ready ## Check the contracts that hold money: solhint and Slither
 	@$(BIN)/python -m tools.solidity check

@@ -7,6 +7,9 @@ early.py: `make bench-early`: how soon after its block the page of an order show
 peers.py: `make bench-peers`: what an order costs here, and in pretix on the same Postgres
 pretix.py, ordering.py: pretix as its documentation installs it; orders through the pages of both
 filling.py: a database with many orders: few are made, the rest are copies
+scale.py: `make bench-scale`: two web hosts, PgBouncer and Postgres, each in its own namespace
+capacity.py: calculated from that: more hosts, and what they cost
+activity.py: what the connections of Postgres do meanwhile
 cases.py: the measured requests, each with a bound
 baselines.py: servers that send the same sizes and do nothing else
 harness.py: databases with shops, servers, and rows that are measured in turn

@@ -20,6 +20,7 @@ from bench import cpu, load
 from bench.cases import POSTGRES, SQLITE, Case
 from bench.shop import Shop, open_shop
 from tools import anvil
+from tools.namespaces import HERE, Host
 from tools.postgres import Postgres
 from tools.stack import Stack, StackFailed, free_port
 
@@ -55,10 +56,21 @@ class World:
         """The node of the first chain."""
         return self.nodes[anvil.CHAIN_ID]
 
-    def start_web(self, running: ExitStack, more: Mapping[str, str] | None = None) -> Stack:
-        """Start the web server, with `more` variables. It ends with `running`. StackFailed."""
-        stack = running.enter_context(_stack({**self.variables, **(more or {})}, self.log))
+    def start_web(
+        self, running: ExitStack, more: Mapping[str, str] | None = None, on: Host = HERE
+    ) -> Stack:
+        """Start the web server on a host, with `more` variables. It ends with `running`.
+
+        StackFailed.
+        """
+        stack = running.enter_context(_stack({**self.variables, **(more or {})}, self.log, on))
         stack.start_web(ready="/healthz")
+        return stack
+
+    def start_worker(self, running: ExitStack) -> Stack:
+        """Start a worker. It ends with `running`."""
+        stack = running.enter_context(_stack(self.variables, self.log))
+        stack.start_worker()
         return stack
 
 
@@ -68,7 +80,7 @@ def worlds_of(choice: str | None, running: ExitStack) -> list[World]:
     if choice != "postgres":
         folder = new_folder(running)
         url = f"sqlite:///{folder}/service.db"
-        worlds.append(_world(SQLITE, sqlite3.sqlite_version, url, None, folder, running))
+        worlds.append(world_of(SQLITE, sqlite3.sqlite_version, url, None, folder, running))
     if choice != "sqlite":
         worlds.append(world_on(running.enter_context(Postgres(durable=True)), running))
     return worlds
@@ -77,7 +89,7 @@ def worlds_of(choice: str | None, running: ExitStack) -> list[World]:
 def world_on(server: Postgres, running: ExitStack) -> World:
     """Create a shop in a database of this server. StackFailed."""
     url, pid = server.create_database("bench"), _pid_of(server.url)
-    return _world(POSTGRES, server.version, url, pid, new_folder(running), running)
+    return world_of(POSTGRES, server.version, url, pid, new_folder(running), running)
 
 
 def new_folder(running: ExitStack) -> Path:
@@ -94,7 +106,7 @@ def _pid_of(url: str) -> int:
     return pid
 
 
-def _world(
+def world_of(
     name: str, version: str, url: str, pid: int | None, folder: Path, running: ExitStack
 ) -> World:
     """Create a shop in a database, and sell tickets on a new chain."""
@@ -119,10 +131,11 @@ def _world(
         return World(name, version, pid, nodes, variables, log, shop)
 
 
-def _stack(variables: Mapping[str, str], log: Path) -> Stack:
+def _stack(variables: Mapping[str, str], log: Path, on: Host = HERE) -> Stack:
     """Return a stack on a free port, without variables of this process that configure it."""
     port = {"PORT": str(free_port())}
-    return Stack({**_OF_THE_LOAD, **variables, **port}, log=log, environ=environment())
+    chosen = {**_OF_THE_LOAD, **port, **variables}
+    return Stack(chosen, log=log, environ=environment(), on=on)
 
 
 def environment() -> dict[str, str]:
@@ -211,8 +224,9 @@ class Row:
 
 def repeat(row: Row, seconds: float, requests: int | None = None) -> dict[str, Any]:
     """Repeat a row's request. Return `wrong`, `latencies_us`, `seconds` and a body's `size`."""
-    job = {"port": row.port, "request": row.request, "status": str(row.case.status)}
-    result = load.run("repeat", {**job, "seconds": seconds, "requests": requests})
+    job = {"hosts": ["127.0.0.1"], "port": row.port, "requests": [row.request]}
+    job |= {"status": str(row.case.status), "seconds": seconds, "count": requests}
+    result = load.run("repeat", job)
     return {**result["steps"]["repeat"], "seconds": result["seconds"], "size": result["size"]}
 
 

@@ -52,13 +52,16 @@ def run(job: str, values: Mapping[str, Any]) -> Any:
 
 
 def _repeat(loop: Loop, job: Any, start: float) -> Result:
-    """Repeat one request for the job's seconds, or so many times. `size`: of the last body."""
-    pool, size = Pool(job["port"], most=CONNECTIONS), 0
-    requests = itertools.cycle(_from_everybody(job["request"].encode("latin-1")))
-    left = itertools.islice(requests, job.get("requests"))
+    """Repeat requests for the job's seconds, or so many times. `size`: of the last body.
+
+    The hosts of the job get equal numbers of the connections.
+    """
+    pools, size = [Pool(job["port"], CONNECTIONS, host) for host in job["hosts"]], 0
+    texts = [text.encode("latin-1") for text in job["requests"]]
+    left = itertools.islice(itertools.cycle(_from_everybody(texts)), job.get("count"))
     until = start + job["seconds"]
 
-    def script() -> Script:
+    def script(pool: Pool) -> Script:
         nonlocal size
         for request in left:
             answer = yield Ask("repeat", request, (job["status"],), pool)
@@ -66,13 +69,13 @@ def _repeat(loop: Loop, job: Any, start: float) -> Result:
             if time.perf_counter() >= until:
                 return
 
-    for _ in range(CONNECTIONS):
-        loop.start(script(), start)
+    for _, pool in zip(range(CONNECTIONS), itertools.cycle(pools), strict=False):
+        loop.start(script(pool), start)
     loop.run(until + ANSWER_SECONDS)
     return {"size": size}
 
 
-def _from_everybody(request: bytes) -> list[bytes]:
+def _from_everybody(texts: Sequence[bytes]) -> list[bytes]:
     """Return the request of each client. Each run starts at another client and seat."""
     first, seat = secrets.randbelow(CLIENTS), secrets.randbelow(SEATS)
     requests = []
@@ -83,7 +86,7 @@ def _from_everybody(request: bytes) -> list[bytes]:
             NONCE: str(uuid.uuid4()),
             SEAT: f"{(seat + number) % SEATS:026}",
         }
-        filled = request
+        filled = texts[number % len(texts)]
         for placeholder, value in values.items():
             filled = filled.replace(placeholder.encode(), value.encode())
         requests.append(filled)
@@ -194,10 +197,11 @@ _JOBS: dict[str, Callable[[Loop, Any, float], Result]] = {
 
 def main(arguments: Sequence[str]) -> None:
     """Run the job from standard input, and print its result."""
-    job, loop, start = json.load(sys.stdin), Loop(), time.perf_counter()
+    job, loop = json.load(sys.stdin), Loop()
+    start, used = time.perf_counter(), time.process_time()
     result = _JOBS[arguments[0]](loop, job, start)
     result["seconds"] = time.perf_counter() - start
-    result["cpu_seconds"] = time.process_time()
+    result["cpu_seconds"] = time.process_time() - used
     result["steps"] = {
         name: {"wrong": step.wrong, "latencies_us": step.latencies_us}
         for name, step in loop.steps.items()

@@ -54,8 +54,8 @@ class Step:
 
 
 class _Connection:
-    def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port))
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.socket = socket.create_connection(address)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.received = b""
         self.idle_since = 0.0
@@ -64,10 +64,10 @@ class _Connection:
 
 
 class Pool:
-    """Kept connections to one port, at most `most`."""
+    """Kept connections to one port of a host, at most `most`."""
 
-    def __init__(self, port: int, most: int = CONNECTIONS) -> None:
-        self.port, self.most = port, most
+    def __init__(self, port: int, most: int = CONNECTIONS, host: str = "127.0.0.1") -> None:
+        self.host, self.port, self.most = host, port, most
         self.open = 0
         self.idle: deque[_Connection] = deque()
         self.queue: deque[_Job] = deque()
@@ -153,7 +153,7 @@ class Loop:
         if pool.open >= pool.most:
             pool.queue.append(job)
             return
-        connection = _Connection(pool.port)
+        connection = _Connection((pool.host, pool.port))
         pool.open += 1
         self._busy[connection.socket.fileno()] = connection
         self._pools[connection.socket.fileno()] = pool

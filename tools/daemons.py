@@ -78,9 +78,11 @@ class Daemon(Running):
         file.chmod(0o644)
         log = self._folder / "log"
         with log.open("w") as output:
+            # In a namespace another program starts this one, so it cannot have another name there.
+            name = {"executable": self._program} if self.called else {}
             self._process = self._on.start(
                 [self.called or self._program, *options, file],
-                executable=self._program,
+                **name,
                 user=self._user,
                 cwd="/",
                 env=installer.library_environ(self._program),

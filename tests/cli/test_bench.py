@@ -1,11 +1,14 @@
 """The bench itself: each step of a sale gets its expected status."""
 
+import os
 import re
 import subprocess
 import sys
 
 import pytest
 
+from tools import ToolMissing
+from tools.namespaces import RIGHTS, Network
 from tools.stack import ROOT
 
 FEW = ("--buyers", "5", "--seconds", "1", "--waiting", "3", "--waiting-seconds", "1")
@@ -87,3 +90,41 @@ def test_orders_succeed_here_and_in_pretix():
     assert done.returncode == 0, done.stdout + done.stderr
     for system in ("ours", "pretix"):
         assert len(re.findall(rf" {system} .* [1-9][0-9]* +0$", done.stdout, re.MULTILINE)) == 2
+
+
+@pytest.fixture
+def rights():
+    try:
+        Network().stop()
+    except ToolMissing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("starts_processes", "rights")
+def test_two_hosts_in_namespaces_sell_directly_and_through_pgbouncer():
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.scale", "--rounds", "1", "--seconds", "0.2"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    costs = done.stdout.partition("Cores in use")[0]
+    for through in ("direct", "PgBouncer"):
+        assert re.search(rf"^order, 8 tenants +{through} +2 .* 0$", costs, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("starts_processes")
+def test_without_the_rights_for_namespaces_the_bench_of_two_hosts_says_which():
+    drop = ["setpriv", "--bounding-set=-sys_admin,-net_admin"] if os.geteuid() == 0 else []
+    done = subprocess.run(
+        [*drop, sys.executable, "-m", "bench.scale"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"bench: {RIGHTS}\n"
