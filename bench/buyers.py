@@ -33,6 +33,9 @@ _BATCH_SECONDS = 0.25
 _GAS = hex(100_000)
 """With it, the node estimates nothing."""
 
+WAITS = b' id="waiting"'
+"""What only the page of the waiting room has."""
+ALL_HELD = b"are ordering the last tickets"
 _FORM_KEY = re.compile(rb'name="idempotency_key" value="([^"]+)"')
 _MARKER = re.compile(rb'data-marker="([^"]*)"')
 _PAYMENT = re.compile(rb"@(\d+)/transfer\?address=(0x[0-9a-fA-F]{40})&(?:amp;)?uint256=(\d+)")
@@ -45,6 +48,10 @@ _BROWSER = (
 
 class _GaveUp(Exception):
     """A buyer got a wrong answer too often."""
+
+
+class _NothingLeft(Exception):
+    """A buyer read that nothing can be bought."""
 
 
 class Payer:
@@ -104,13 +111,19 @@ class Crowd:
     goods: Goods
     network: str
     """The first two numbers of their addresses."""
+    is_impatient: bool = False
+    """Whether they go away when unpaid orders hold all seats."""
     finished_at: list[float] = field(default_factory=list)
     orders: list[str] = field(default_factory=list)
     """The paths of the orders' pages."""
     tickets: list[tuple[str, str]] = field(default_factory=list)
     """The paths of an order's page and of its ticket."""
+    places: dict[int, str] = field(default_factory=dict)
+    """The cookies of those who wait in the waiting room, by number."""
     ordered: int = 0
     gave_up: int = 0
+    left: int = 0
+    """Who went away, because nothing could be bought any more."""
 
     def __post_init__(self) -> None:
         self.pool = Pool(self.port)
@@ -134,6 +147,8 @@ class Crowd:
             self.tickets.append((order, ticket[1].decode()))
         except _GaveUp:
             self.gave_up += 1
+        except _NothingLeft:
+            self.left += 1
 
     def rush(self, number: int) -> Script:
         """Order what may be sold out. All send the form: their pages can be older than that."""
@@ -143,6 +158,8 @@ class Crowd:
                 yield from self._get(number, "the crowd's event page, again", self.goods.page)
         except _GaveUp:
             self.gave_up += 1
+        except _NothingLeft:
+            pass
         self.finished_at.append(time.perf_counter())
 
     def order_only(self, numbers: Iterable[int]) -> Script:
@@ -182,23 +199,53 @@ class Crowd:
     def _order(self, number: int, who: str) -> Generator[Ask | float, Answer | None, str]:
         """Open the page, read it, and send its form. Return the path that it leads to."""
         goods = self.goods
-        page = yield from self._get(number, f"{who}event page", goods.page)
+        page = yield from self._enter(number, f"{who}event page")
         if goods.code:
             yield random.uniform(*READ_SECONDS)
             page = yield from self._get(number, "event page with the code", goods.page_with_code)
         found = _FORM_KEY.search(page)
         if found is None:
-            raise _GaveUp
+            raise _NothingLeft
         yield random.uniform(*READ_SECONDS)
         chosen = random.choice(goods.chain_ids) if goods.chain_ids else None
         body = urlencode(goods.form(found[1].decode(), chosen)).encode()
         lines = "Content-Type: application/x-www-form-urlencoded\r\n"
         lines += f"Content-Length: {len(body)}\r\n"
-        data = self._request(number, "POST", f"{goods.page}/order", lines, body)
-        answer = yield from _insist(Ask(f"{who}order, the form", data, ("303",), self.pool))
+        answer = yield from self._send_form(number, f"{who}order, the form", lines, body)
         then = answer.header(b"Location") or ""
         self.ordered += then.startswith("/o/")
         return then
+
+    def _enter(self, number: int, step: str) -> Generator[Ask | float, Answer | None, bytes]:
+        """Open the page of the event, and wait there for one's turn. Return the page then."""
+        while True:
+            data = self._request(number, "GET", self.goods.page)
+            answer = yield from _insist(Ask(step, data, ("200", "303"), self.pool))
+            self._keep_place(number, answer)
+            if answer.status == "200" and WAITS not in answer.received:
+                return answer.body
+            if answer.status == "200":
+                if self.is_impatient and ALL_HELD in answer.received:
+                    raise _NothingLeft
+                step = "waiting page"
+                yield float(answer.header(b"Retry-After") or 1)
+
+    def _send_form(
+        self, number: int, step: str, lines: str, body: bytes
+    ) -> Generator[Ask | float, Answer | None, Answer]:
+        """Send the form of the event, again later if others came first."""
+        while True:
+            data = self._request(number, "POST", f"{self.goods.page}/order", lines, body)
+            answer = yield from _insist(Ask(step, data, ("303", "429"), self.pool))
+            if answer.status == "303":
+                return answer
+            self._keep_place(number, answer)
+            yield float(answer.header(b"Retry-After") or 1)
+
+    def _keep_place(self, number: int, answer: Answer) -> None:
+        cookie = answer.header(b"Set-Cookie")
+        if cookie is not None:
+            self.places[number] = cookie.partition(";")[0]
 
     def _wait_for_ticket(
         self, number: int, order: str, page: bytes
@@ -242,6 +289,8 @@ class Crowd:
     ) -> bytes:
         address = f"{self.network}.{number // 250}.{number % 250 + 1}"
         head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n{_BROWSER}"
+        if number in self.places and path.startswith(self.goods.page):
+            lines += f"Cookie: {self.places[number]}\r\n"
         return f"{head}X-Forwarded-For: {address}\r\n{lines}\r\n".encode() + body
 
 

@@ -111,7 +111,7 @@ def _sell(loop: Loop, job: Any, start: float) -> Result:
         loop.start(payer.script(), start)
     loop.start(stop_payers(), start)
     loop.run(start + job["seconds"] + FORGET_SECONDS)
-    missing = job["buyers"] - len(crowd.finished_at) - crowd.gave_up
+    missing = job["buyers"] - len(crowd.finished_at) - crowd.gave_up - crowd.left
     refused = {
         f"payment refused by anvil, {chain_id}, {why}": count
         for chain_id, payer in payers.items()
@@ -122,7 +122,7 @@ def _sell(loop: Loop, job: Any, start: float) -> Result:
 
 def _rush(loop: Loop, job: Any, start: float) -> Result:
     """Let holders use their tickets, then also a crowd come."""
-    crowd, opens = _crowd(loop, job), start + job["before"]
+    crowd, opens = replace(_crowd(loop, job), is_impatient=True), start + job["before"]
 
     def phase() -> str | None:
         if len(crowd.finished_at) == job["buyers"]:

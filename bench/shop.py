@@ -167,6 +167,10 @@ class Organizer:
         event_id = self.event(title)
         return Goods(event_id, _page(title), [self.ticket(event_id, "Seat", seats)])
 
+    def open_waiting_room(self, event_id: str) -> None:
+        """Let people order one after the other. StackFailed."""
+        self.ask("PATCH", f"{self._admin}/events/{event_id}", {"waiting_room": "on"}, 200)
+
     def full_goods(self, title: str, seats: int | None) -> Goods:
         """Publish an event with all that a full order needs, `seats` of each type. StackFailed."""
         event_id = self.event(title, carts=True)

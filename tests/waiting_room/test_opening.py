@@ -101,7 +101,7 @@ def test_nobody_is_called_while_unpaid_orders_hold_all(acme, admin, event, perso
         time.forward(seconds=1.1)
         ada.open()
 
-    assert "have not paid yet" in ada.open().text
+    assert "have not paid for them yet" in ada.open().text
     assert figures(acme, admin, event)["reason"] == "held"
 
     TicketType.update(held=4).execute()

@@ -7,7 +7,7 @@ import pytest
 from tests.support.doors import Door
 from tests.support.factories import Api
 from tests.support.mcp import call, refused
-from tests.support.order_pages import link
+from tests.support.order_pages import key_in, link, press
 from tests.waiting_room.conftest import in_minutes
 from ticketing import links
 from ticketing.services.waiting_room import admitting
@@ -87,6 +87,18 @@ def test_who_has_an_order_or_a_ticket_never_waits(acme, admin, seat, event, pers
     assert buyer.purchase().status_code == 200
     (ticket,) = buyer.purchase().json["admissions"]
     assert client.get(links.ticket(ticket["code"])).status_code == 200
+
+
+def test_who_orders_again_waits_on_the_page_of_the_event(acme, seat, admin, event, person):
+    buyer = acme.buyer(seat)
+    assert buyer.cancel().status_code == 200
+    page = acme.app.test_client().get(link(buyer)).text
+    admin.patch(f"{acme.path}/events/{event['id']}", {"waiting_room": "on"})
+
+    again = press(buyer, "again", idempotency_key=key_in(page))
+
+    assert again.status_code == 303
+    assert again.location == "/acme/summer"
 
 
 def test_a_door_never_waits(acme, admin, person, time):

@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -228,7 +229,8 @@ def _sell(tenant: str, asked: Asked) -> Answer:
 
 def _offered(found: _Offer, schema: BaseSchema, asked: Asked) -> _Offer | Response:
     """Return what is offered: as the body, or beside the price of `asked` in a 402."""
-    error = ordering.price(tenant_of_path(), asked, config())
+    # Programs that only look take no place in a waiting room.
+    error = ordering.price(tenant_of_path(), replace(asked, entrance=None), config())
     if error is None:
         return found
     error.extensions["offer"] = schema.dump(found)

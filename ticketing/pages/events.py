@@ -72,7 +72,7 @@ def show_event(tenant: str, event: str) -> AnyResponse:
         return _canceled_or_series(tenant_of_path(), event)
     listing = found.value
     if waiting_room.has_to_wait(listing.event):
-        return redirect(request.full_path)  # this process knows the room now: see web/front.py
+        return redirect(request.full_path, 303)  # this process knows the room now: see web/front.py
     waiting_room.want_before_sale(listing.event, listing.ticket_types.data)
     page = render_event(tenant_of_path(), listing, Form(key=response_cache.FORM_KEY))
     return response_cache.page(found.version, page, _headers(listing.event), tenant)

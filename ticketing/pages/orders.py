@@ -15,6 +15,7 @@ from ticketing.errors import (
     IntentExpired,
     IntentReversed,
     Invalid,
+    InWaitingRoom,
     LookedJustNow,
     NetworkUnavailable,
     NotFound,
@@ -46,7 +47,7 @@ from ticketing.web.idempotency import once
 
 
 class _Asked(Exception):
-    """The buyer must choose again: an answer to the event's questions, or a network."""
+    """The buyer must choose again on the event's page, or wait there."""
 
 
 blp = PageBlueprint("orders", __name__, guard=OrderLink(), is_secret=True)
@@ -150,8 +151,8 @@ def send_to_email(link: str) -> AnyResponse:
 def order_again(link: str) -> AnyResponse:
     """Order the same tickets again, and go to the page of the new order.
 
-    If the event asks something new, or the network cannot be chosen any more, go to the event's
-    page: the form is there.
+    If the event asks something new, the network cannot be chosen any more, or others came first, go
+    to the event's page: the form is there.
     """
 
     def order() -> str:
@@ -232,7 +233,7 @@ def _order_again() -> str:
         return checkout.preflight(before.tenant_id, wanted, config()).id
     except NotFound:
         raise SalesEnded from None  # it was sold once
-    except (Invalid, NetworkUnavailable):
+    except (Invalid, NetworkUnavailable, InWaitingRoom):
         raise _Asked from None
 
 
