@@ -267,8 +267,10 @@ def _capacity(bench: Bench, rows: Sequence[Row]) -> str:
     for way in bench.ways:
         of_way = [row for row in rows if row.way is way and row.hosts == len(way.hosts)]
         order, poll = (next(row for row in of_way if row.case == case) for case in (_SPREAD, _POLL))
-        worker = {"worker": order.us("worker")}
-        lines += capacity.plan({**_by_place(order), **worker}, _by_place(poll), way.name)
+        # The worker also works while nobody orders, as it does during the polls.
+        more = max(0.0, order.cores("worker") - poll.cores("worker"))
+        used = {**_by_place(order), "worker": more * 1e6 / max(1.0, order.a_second)}
+        lines += capacity.plan(used, _by_place(poll), way.name)
     return capacity.table(lines)
 
 
