@@ -134,7 +134,8 @@ def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, in
     say("a shop in pretix")
     url = server.create_database(PRETIX)
     other, theirs = _rows_of_pretix(world, url, arguments.pretix_seconds, running)
-    facts = report.facts([world, other])
+    sizes = f"{arguments.seconds:g} s of ours, {arguments.pretix_seconds:g} s of pretix"
+    facts = [*report.facts([world, other]), f"rounds: {arguments.rounds}; in each, {sizes}"]
     rows = [row for pair in zip(ours, theirs, strict=True) for row in pair]
     for number in range(arguments.rounds + 1):
         for row in rows:
