@@ -65,6 +65,7 @@ from ticketing.constants import MAX_BODY_BYTES
 from ticketing.db.connection import open_database
 from ticketing.pages import problems as error_pages
 from ticketing.pages import surfaces as pages
+from ticketing.pages.templates import PageEnvironment
 from ticketing.response_times import ResponseTimes
 from ticketing.services.access.rate_limits import Limiter
 from ticketing.services.health import WriteCheck
@@ -157,6 +158,7 @@ class _Application(Flask):
     """Flask without asynchronous views."""
 
     json_provider_class = _Json
+    jinja_environment = PageEnvironment
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return a view, or what runs before or after it, as it is: none is asynchronous.

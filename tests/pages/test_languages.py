@@ -57,6 +57,15 @@ def test_a_page_speaks_what_was_chosen_else_the_events_else_the_organizers(
     assert language_of(api.get(f"{PATH}?x=1&lang=es&lang=it")) == "es"
 
 
+def test_a_page_that_was_shown_in_one_language_has_only_texts_of_the_next(event, free, api):
+    skip = re.compile(r'<a class="skip" href="#main">([^<]*)</a>')
+    for _ in range(2):
+        for locale in locales.LOCALES:
+            with locales.speaking(locale):
+                said = locales.gettext("Skip to the content")
+            assert skip.findall(api.get(f"{PATH}?lang={locale}").text) == [said]
+
+
 @pytest.mark.parametrize("query", ["lang=xx", "lang=", "lang=DE", "lang=de%00", "language=de"])
 def test_an_unknown_language_is_ignored_and_not_sent_on(event, free, api, query):
     page = api.get(f"{PATH}?{query}")

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 
 from ticketing import clock
 from ticketing.config import Config
@@ -160,7 +161,7 @@ class OrderView:
         """A website that shows the payments of the order."""
         return self.accounts[0].explorer_url if self.accounts else None
 
-    @property
+    @cached_property
     def state(self) -> State:
         """What the page is about."""
         status = IntentStatus(self.intent.status)

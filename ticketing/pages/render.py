@@ -5,15 +5,16 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
-from flask import Flask, g, render_template, request
+from flask import Flask, current_app, g, request
 from jinja2 import StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ticketing import formats, locales, markdown, places
 from ticketing.constants import CURRENCY
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages import assets
 from ticketing.pages.reasons import reason
+from ticketing.pages.templates import LoadedMessages, PageEnvironment
 from ticketing.web import origin
 
 _CONSOLE = "console"
@@ -26,6 +27,7 @@ def register(app: Flask) -> None:
     environment.undefined = StrictUndefined
     environment.trim_blocks = environment.lstrip_blocks = True
     environment.add_extension("jinja2.ext.i18n")
+    environment.add_extension(LoadedMessages)
     environment.policies["ext.i18n.trimmed"] = True
     # The extension adds this method.
     environment.install_gettext_callables(  # type: ignore[attr-defined]
@@ -77,8 +79,10 @@ def template(name: str, *, folder: str = "pages", spoken: str | None = None, **v
     is_english = folder == _CONSOLE
     locale = locales.DEFAULT if is_english else locales.first(chosen, of_order, *preferred)
     known = {"locale": locale, "locales": locales.offered(), "lang": _query(chosen or of_order)}
+    environment = current_app.jinja_env
+    assert isinstance(environment, PageEnvironment)
     with locales.speaking(locale):
-        return render_template(f"{folder}/{name}", **known, **values)
+        return environment.speaking(locale).get_template(f"{folder}/{name}").render(known, **values)
 
 
 def chosen_query() -> str:
@@ -108,4 +112,4 @@ def grouped(ticket_types: Iterable[TicketType]) -> list[tuple[str | None, list[T
 
 def person(text: str) -> Markup:
     """Return text that somebody wrote, so that it cannot change the direction of what follows."""
-    return Markup("<bdi>{}</bdi>").format(text)
+    return Markup(f"<bdi>{escape(text)}</bdi>")
