@@ -12,6 +12,7 @@ import secrets
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ticketing import ids
 
@@ -28,6 +29,7 @@ _INVITATION_SHAPE = re.compile(
     rf"{_INVITATION_PREFIX}([{ids.ALPHABET}]{{26}})_[0-9a-f]{{{_INVITATION_DIGITS}}}"
 )
 _TIMED_DIGITS = 40
+_KEPT_KEYS = 64
 _TIMED_SHAPE = re.compile(
     rf"([a-z]{{2}}_)([{ids.ALPHABET}]{{26}})_([0-9]{{10}})_[0-9a-f]{{{_TIMED_DIGITS}}}"
 )
@@ -72,8 +74,16 @@ def secret_key_id(secret_key: str) -> str:
 
 def keyed_digest(secret_key: str, purpose: str, text: str) -> str:
     """Return the HMAC-SHA-256 of `text` in hex. Each purpose has its own derived key."""
+    digest = _keyed(secret_key, purpose).copy()
+    digest.update(text.encode())
+    return digest.hexdigest()
+
+
+@lru_cache(_KEPT_KEYS)
+def _keyed(secret_key: str, purpose: str) -> hmac.HMAC:
+    """Return an HMAC with the key of a purpose, to copy. The secret keys never change."""
     key = hmac.digest(secret_key.encode(), purpose.encode(), hashlib.sha256)
-    return hmac.digest(key, text.encode(), hashlib.sha256).hex()
+    return hmac.new(key, digestmod=hashlib.sha256)
 
 
 def new_api_key(key_id: str) -> str:

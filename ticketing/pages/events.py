@@ -122,15 +122,18 @@ def _once(tenant: str, made: Order) -> str:
     repeat of the first, whose order was replaced: it replaces the second one.
     """
 
+    placed: list[str] = []
+
     def place() -> str:
-        intent_id: str = checkout.preflight(tenant, made, config()).id
-        return intent_id
+        placed.append(checkout.preflight(tenant, made, config()).id)
+        return placed[-1]
 
     with guesses.counted(made.voucher):
-        if not was_sent(forms.key()):
+        replaced = checkout.unpaid_of_form(made)
+        if replaced is not None and not was_sent(forms.key()):
             checkout.look_at_replaced(made, config())
         intent_id = once(forms.key(), place)
-        newer = checkout.unpaid_of_form(made)
+        newer = None if placed else checkout.unpaid_of_form(made)
         return intent_id if newer is None or newer.id == intent_id else place()
 
 

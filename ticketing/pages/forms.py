@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from flask import Response, redirect, request
@@ -102,12 +103,18 @@ def read(schema: type[BaseSchema], *, besides: tuple[str, ...] = ()) -> dict[str
     request.get_data()  # keeps the body: `once` compares it
     try:
         filled = sent().items()
-        loaded: dict[str, Any] = schema().load(
+        loaded: dict[str, Any] = _made(schema).load(
             {name: text for name, text in filled if text and not name.startswith(besides)}
         )
     except ValidationError as error:
         raise Invalid(error.normalized_messages()) from None
     return loaded
+
+
+@cache
+def _made(schema: type[BaseSchema]) -> BaseSchema:
+    """Return an instance of a schema. To make one takes as long as to read a form with it."""
+    return schema()
 
 
 def key() -> str:
