@@ -65,7 +65,6 @@ def ticket(acme):
 
 
 PREFLIGHT = [
-    "SELECT chains",
     "BEGIN",
     "UPDATE ticket_types",
     "UPDATE wallets",
@@ -111,8 +110,8 @@ def test_preflight_for_an_event_with_a_capacity_has_two_more(acme, ticket):
     limited = acme.ticket(acme.event(capacity=10), capacity=None)
     with statements() as found:
         assert acme.preflight(limited).status_code == 201
-    chain, begin, *rest = PREFLIGHT
-    before = ["SELECT ticket_types", "SELECT event_stock", chain, begin]
+    begin, *rest = PREFLIGHT
+    before = ["SELECT ticket_types", "SELECT event_stock", begin]
     assert found == [*before, "UPDATE event_stock", *rest]
 
 
@@ -129,12 +128,11 @@ def test_preflight_with_an_idempotency_key_has_one_transaction_and_no_savepoint(
     body = {"event_id": ticket["event_id"], "ticket_id": ticket["id"]}
     with statements() as found:
         assert api.post(f"{acme.checkout}/preflight", body).status_code == 201
-    chain, begin, *changes, commit = PREFLIGHT
+    begin, *changes, commit = PREFLIGHT
     assert found == [
         "INSERT INTO idempotency_keys",
         begin,
         "SELECT ticket_types",
-        chain,
         *changes,
         "UPDATE idempotency_keys",
         commit,

@@ -41,15 +41,19 @@ class Prepared(Generic[M]):
 
     Each call passes values by the names of the function's parameters. The query is built once for
     each kind of database. `returned`: the columns that an UPDATE or INSERT returns, unless it
-    returns every column of its model, or nothing.
+    returns every column of its model, or nothing. `last`: the attribute of the first model for the
+    last one, if no foreign key refers to that. It is None if the join found no row.
     """
 
     def __init__(
-        self, query: Callable[..., Any], returned: Sequence[Field[Any]] | None = None
+        self,
+        query: Callable[..., Any],
+        returned: Sequence[Field[Any]] | None = None,
+        last: str | None = None,
     ) -> None:
         self._query = query
         self._names = query.__code__.co_varnames[: query.__code__.co_argcount]
-        self._returned = returned
+        self._returned, self._last = returned, last
         self._built: dict[type[Database], _Built] = {}
         self._reader: _Reader | None = None
 
@@ -60,7 +64,7 @@ class Prepared(Generic[M]):
         """
         query, cursor = self._execute(values)
         if self._reader is None:
-            self._reader = _Reader(query, self._returned)
+            self._reader = _Reader(query, self._returned, self._last)
         return [self._reader.read(row) for row in cursor.fetchall()]
 
     def first(self, **values: Any) -> M | None:
@@ -112,7 +116,7 @@ def _for_driver(value: Any) -> Any:
 class _Reader:
     """Converts the rows of a query to models."""
 
-    def __init__(self, query: Any, returned: Sequence[Field[Any]] | None) -> None:
+    def __init__(self, query: Any, returned: Sequence[Field[Any]] | None, last: str | None) -> None:
         columns: Sequence[Field[Any]] = returned or getattr(
             query, "selected_columns", query.model._meta.sorted_fields
         )
@@ -124,7 +128,9 @@ class _Reader:
             (model, [column.name for column in own], list(_converters(own)))
             for model, own in of_each.items()
         ]
-        self._links = [_link(models, place) for place in range(1, len(models))]
+        linked = range(1, len(models) - (last is not None))
+        self._links = [_link(models, place) for place in linked]
+        self._last = last
 
     def read(self, row: Sequence[Any]) -> Any:
         """Return the model of a row. Its foreign keys refer to the joined models."""
@@ -134,8 +140,10 @@ class _Reader:
             for name, convert in converters:
                 values[name] = convert(values[name])
             made.append(new_row(model, values))
-        for (owner, name), joined in zip(self._links, made[1:], strict=True):
+        for (owner, name), joined in zip(self._links, made[1:], strict=False):
             setattr(made[owner], name, joined)
+        if self._last is not None:
+            setattr(made[0], self._last, made[-1] if made[-1].get_id() is not None else None)
         return made[0]
 
 

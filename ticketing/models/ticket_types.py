@@ -22,6 +22,7 @@ from ticketing.constants import (
     TicketTypeWarning,
 )
 from ticketing.models.base import BaseModel, UtcDateTimeField
+from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.waiting_list import SHORTEST_OFFER
@@ -137,6 +138,7 @@ class TicketType(BaseModel):
     held_until: datetime | None  # if it is held: when the first unpaid order ends
     waiting_list: bool  # whether people can wait for it now
     few_left: int | None  # how many can be bought, if they are few
+    proposed_chain: ChainState | None = None  # of `chain_id`, if an order has read it
     usable_chains: Sequence[int]  # those of `chain_ids` on which it can be paid now
     voucher: VoucherPrice | None = None
 

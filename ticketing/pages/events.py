@@ -94,23 +94,23 @@ def order(tenant: str, event: str) -> AnyResponse:
         form = forms.read(OrderForm, besides=_BESIDES)
         wanted = cart.read(form)
         made = _order(event, form, wanted)
-        if _may_order(tenant, made):
+        made = replace(made, read=checkout.read_only_type(tenant, made))
+        if _may_order(made):
             return redirect(links.order(_once(tenant, made), config().keyring), 303)
     except NotFound:
         public_listing.get_canceled_event(tenant_of_path(), event)
         return redirect(f"/{tenant}/{event}{render.chosen_query()}", 303)
     except SoldOut as error:
-        if not checkout.is_sold_out(tenant, made):
+        if not checkout.is_sold_out(checkout.read_only_type(tenant, made)):
             return _refused(tenant_of_path(), event, error, wanted)
     except TicketingError as error:
         return _refused(tenant_of_path(), event, error, wanted)
     return redirect(f"/{tenant}/{event}{render.chosen_query()}#sold-out", 303)
 
 
-def _may_order(tenant: str, made: Order) -> bool:
+def _may_order(made: Order) -> bool:
     """Return whether to try it: some are left, or the form was sent before."""
-    is_sold_out = checkout.is_sold_out(tenant, made)
-    if not is_sold_out or was_sent(forms.key()):
+    if not checkout.is_sold_out(made.read) or was_sent(forms.key()):
         return True
     return checkout.unpaid_of_form(made) is not None
 

@@ -30,6 +30,7 @@ from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, new_row, prepared_insert
+from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, chains, node_slots, order_terms
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import (
@@ -96,6 +97,7 @@ class Order:
     `answers` are those of the event's questions, by id or identifier.
     `offered_for`: how long the order is held, if it is an offer to somebody who waited.
     `entrance`: that of the event's waiting room. None: this order does not wait in it.
+    `read`: its only ticket type, if that was read a moment ago. It is locked and checked later.
     """
 
     event_id: str
@@ -112,6 +114,7 @@ class Order:
     answers: Mapping[str, object] = field(default_factory=dict)
     offered_for: timedelta | None = None
     entrance: Entrance | None = None
+    read: TicketType | None = None
 
 
 @dataclass(frozen=True)
@@ -160,16 +163,17 @@ def quote(tenant_reference: str, order: Order, config: Config) -> Quote:
     return Quote(wanted, order_terms.home(wanted, order.chain_id, known, config))
 
 
-def is_sold_out(tenant_reference: str, order: Order) -> bool:
-    """Return whether an order wants one ticket type, and not even the fewest of it can be held now.
-
-    With a voucher it is not asked.
-
-    NotFound.
-    """
+def read_only_type(tenant_reference: str, order: Order) -> TicketType | None:
+    """Return the ticket type that an order wants. None: several, or with a voucher. NotFound."""
     if len(order.wanted) > 1 or order.voucher is not None:
+        return None
+    return holds.on_sale(tenant_reference, order.event_id, order.wanted[0].ticket_id)
+
+
+def is_sold_out(ticket_type: TicketType | None) -> bool:
+    """Return whether not even the fewest of a ticket type can be held, as it was read."""
+    if ticket_type is None:
         return False
-    ticket_type = holds.on_sale(tenant_reference, order.event_id, order.wanted[0].ticket_id)
     most = holds.left(ticket_type)
     return most is not None and most < ticket_type.min_per_order
 
@@ -284,7 +288,11 @@ def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
         # First of all: a wrong code must not tell what else is wrong with the order.
         replaced = unpaid_of_form(order)
         voucher = vouchers.find(tenant_reference, order.event_id, order.voucher, replaced=replaced)
-    wanted = holds.lines_on_sale(tenant_reference, order.event_id, order.wanted, voucher)
+    wanted = (
+        [Line(order.wanted[0], order.read, None)]
+        if order.read is not None
+        else holds.lines_on_sale(tenant_reference, order.event_id, order.wanted, voucher)
+    )
     first = wanted[0].ticket_type
     if (entrance := _entrance(order, first.event)) is not None:
         entrance.check(first.event, first.tenant_id)

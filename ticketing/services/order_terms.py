@@ -32,8 +32,14 @@ class Terms:
 
 
 def states_for(wanted: Sequence[Line]) -> dict[int, ChainState]:
-    """Return the states of the chains on which an order may be paid. NoCommonNetwork."""
-    return chains.states_of_all(order_rules.common_chains(wanted))
+    """Return the states of the chains on which an order may be paid. NoCommonNetwork.
+
+    That of an order's only chain was usually read with its ticket type.
+    """
+    possible, read = order_rules.common_chains(wanted), wanted[0].ticket_type.proposed_chain
+    if read is not None and possible == [read.chain_id]:
+        return {read.chain_id: read}
+    return chains.states_of_all(possible)
 
 
 def home(

@@ -74,7 +74,11 @@ def record(
             "credential": credential,
             "address": client_ip.address(environ, config.trusted_proxies),
         }
-        log.info("request", extra={"fields": fields})
+        # log.info would look for the line of code that called it.
+        line = log.makeRecord(
+            log.name, logging.INFO, __file__, 0, "request", (), None, extra={"fields": fields}
+        )
+        log.handle(line)
 
 
 def _end(response: Response) -> Response:

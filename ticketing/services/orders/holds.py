@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from peewee import ModelSelect
+from peewee import JOIN, ModelSelect
 
 from ticketing import clock, ids
 from ticketing.constants import Publication
@@ -39,12 +39,23 @@ _OF_EVENT = (
     Event.is_queueing,
 )
 _OF_TENANT = (Tenant.id, Tenant.payment_tolerance_percent, Tenant.payment_tolerance_most)
-"""What an order needs of its event and its organizer: it is read with the ticket type."""
+_OF_CHAIN = (
+    ChainState.chain_id,
+    ChainState.token_address,
+    ChainState.decimals,
+    ChainState.symbol,
+    ChainState.refusal,
+    ChainState.has_receivers,
+    ChainState.block_number,
+    ChainState.block_time,
+    ChainState.looked_at,
+)
+"""What an order needs of its event, organizer and chain: it is read with the ticket type."""
 
 
-def _on_sale(tenant: Any, of_ticket_type: Any) -> ModelSelect[TicketType]:
+def _on_sale(tenant: Any, of_ticket_type: Any, *more: Any) -> ModelSelect[TicketType]:
     return (
-        TicketType.select(*stock.OF_TICKET_TYPE, *_OF_EVENT, *_OF_TENANT)
+        TicketType.select(*stock.OF_TICKET_TYPE, *_OF_EVENT, *_OF_TENANT, *more)
         .join_from(TicketType, Event)
         .join_from(TicketType, Tenant)
         .where(
@@ -56,10 +67,14 @@ def _on_sale(tenant: Any, of_ticket_type: Any) -> ModelSelect[TicketType]:
     )
 
 
-@Prepared
-def _of_event(tenant: Any, event: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+def _with_chain(tenant: Any, event: Any, ticket_id: Any) -> ModelSelect[TicketType]:
     of_event = (Event.id == event) | (Event.slug == event)
-    return _on_sale(tenant, TicketType.id == ticket_id).where(of_event)
+    found = _on_sale(tenant, TicketType.id == ticket_id, *_OF_CHAIN).where(of_event)
+    is_proposed = ChainState.chain_id == TicketType.chain_id
+    return found.join_from(TicketType, ChainState, JOIN.LEFT_OUTER, on=is_proposed)
+
+
+_of_event: Prepared[TicketType] = Prepared(_with_chain, last="proposed_chain")
 
 
 @Prepared
@@ -132,7 +147,7 @@ def lines_on_sale(
 def on_sale(
     tenant_reference: str, event_reference: str, ticket_id: str, voucher: Voucher | None = None
 ) -> TicketType:
-    """Return a published ticket type with its event. NotFound.
+    """Return a published ticket type with its event and the state of its proposed chain. NotFound.
 
     The references are ids or slugs. A hidden ticket type does not exist without a voucher for it.
     """
