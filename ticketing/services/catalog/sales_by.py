@@ -106,9 +106,9 @@ def _figures(admission: Any) -> tuple[Any, ...]:
 
 def _item_of_seat() -> Any:
     """Return the condition that an item is the one of a seat: the types of an order differ."""
-    return (IntentItem.intent == Admission.intent) & (
-        IntentItem.ticket_type == Admission.ticket_type
-    )
+    # Not the column itself: without statistics, SQLite reads all seats of the type for each order.
+    ticket_type = Admission.ticket_type.concat("")
+    return (IntentItem.intent == Admission.intent) & (IntentItem.ticket_type == ticket_type)
 
 
 @Prepared

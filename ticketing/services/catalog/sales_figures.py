@@ -14,13 +14,14 @@ order, 2 tickets, kept 10, owed 5. `amount` stays 15: it is what the order cost.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from peewee import SQL, Case, Expression, ModelSelect, fn
+from peewee import JOIN, SQL, Case, Expression, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.constants import AdmissionStatus, IntentStatus, Publication
@@ -40,6 +41,7 @@ _SLOT_SECONDS = 900
 """The offset of every time zone is a whole number of these, so a slot lies in one day of each."""
 
 _IS_SOLD = PaymentIntent.status == literal(IntentStatus.CONFIRMED)
+_IS_VALID = Admission.status == literal(AdmissionStatus.VALID)
 _OPEN = Case(None, [(IS_LIVE, REST)], 0)
 # Each only of columns that an index has: sales_of_event, and money_of_event.
 _COUNTS = (fn.COUNT(SQL("*")), fn.SUM(PaymentIntent.quantity), fn.SUM(PaymentIntent.amount))
@@ -224,15 +226,26 @@ class Tickets:
 
 def tickets_of(tenant_id: str) -> Tickets:
     """Return the valid tickets of all events of a tenant."""
-    valid = Admission.select(fn.COUNT(Admission.intent), fn.COUNT(SQL("*"))).where(
-        Admission.status == literal(AdmissionStatus.VALID)
-    )
-    of_orders, of_all = valid.where(Admission.tenant == tenant_id).tuples()[0]
-    others = _merchandise_types(TicketType.tenant == tenant_id)
-    no_tickets, handed_out = valid.where(Admission.ticket_type.in_(others)).tuples()[0]
-    tickets = of_orders - no_tickets
-    guests = of_all - handed_out - tickets
-    return Tickets(int(tickets), int(guests), int(handed_out))
+    of_tenant = TicketType.tenant == tenant_id
+    everything = TicketType.select(TicketType.id).where(of_tenant)
+    handed_out = _merchandise_types(of_tenant)
+    given = _guests(Event.tenant == tenant_id)
+    of_all, merchandise = (_valid(of).count() for of in (everything, handed_out))
+    guests = given.count() - given.where(Admission.ticket_type.in_(handed_out)).count()
+    return Tickets(of_all - merchandise - guests, guests, merchandise)
+
+
+def _valid(ticket_ids: Any) -> ModelSelect[Admission]:
+    """Select the valid seats of ticket types. An index has both columns."""
+    return Admission.select().where(Admission.ticket_type.in_(ticket_ids), _IS_VALID)
+
+
+def _guests(of_events: Any) -> ModelSelect[Event]:
+    """Select the valid seats of some events that were given away."""
+    # SQLite keeps the order of a cross join. Otherwise it may read the guests of all events.
+    query = Event.select().join(Admission, JOIN.CROSS)
+    is_guest = (Admission.event == Event.id) & Admission.intent.is_null()
+    return query.where(of_events, is_guest, _IS_VALID)
 
 
 def of_event(event: Event) -> EventFigures:
@@ -272,32 +285,25 @@ def _people(
     event_ids: Sequence[str], types: Mapping[str, Sequence[TicketType]]
 ) -> Mapping[str, tuple[int, ...]]:
     """Return each event's valid tickets of orders, of guests, how many entered, and merchandise."""
-
-    def count(condition: Any) -> Any:
-        return fn.SUM(Case(None, [(condition, 1)], 0))
-
-    is_valid = Admission.status == literal(AdmissionStatus.VALID)
-    query = (
-        Admission.select(
-            Admission.event,
-            Admission.ticket_type,
-            count(is_valid & Admission.intent.is_null(False)),
-            count(is_valid & Admission.intent.is_null()),
-            count(Admission.redeemed_at.is_null(False)),
-        )
-        .where(Admission.event.in_(event_ids))
-        .group_by(Admission.event, Admission.ticket_type)
-    )
-    rows: Any = query.tuples()
-    handed_out = {each.id for of in types.values() for each in of if not each.admission}
-    found: dict[str, tuple[int, ...]] = dict.fromkeys(event_ids, (0, 0, 0, 0))
-    for event_id, ticket_id, *counts in rows:
-        tickets, guests, redeemed = map(int, counts)
-        more = (tickets, guests, redeemed, 0)
-        if ticket_id in handed_out:
-            more = (0, 0, 0, tickets + guests)
-        found[event_id] = tuple(map(sum, zip(found[event_id], more, strict=True)))
+    ticket_ids = [each.id for of in types.values() for each in of]
+    valid, given = _by_type(_valid(ticket_ids)), _by_type(_guests(Event.id.in_(event_ids)))
+    came = Admission.event.in_(event_ids) & Admission.redeemed_at.is_null(False)
+    entered = _by_type(Admission.select().where(came))
+    found = {}
+    for event_id, of in types.items():
+        seats = [each.id for each in of if each.admission]
+        guests = sum(given[each] for each in seats)
+        tickets = sum(valid[each] for each in seats) - guests
+        redeemed = sum(entered[each] for each in seats)
+        merchandise = sum(valid[each.id] for each in of if not each.admission)
+        found[event_id] = (tickets, guests, redeemed, merchandise)
     return found
+
+
+def _by_type(query: Any) -> Counter[str]:
+    """Count selected admissions by their ticket types."""
+    counted = query.select(Admission.ticket_type, fn.COUNT(SQL("*")))
+    return Counter(dict(counted.group_by(Admission.ticket_type).tuples()))
 
 
 def _figures(

@@ -1,0 +1,54 @@
+"""How SQLite finds the figures of an event. It has no statistics, so it may take a wrong index.
+
+`make bench-growth` measures them in a shop with many orders.
+"""
+
+from functools import partial
+
+import pytest
+
+from tests.support.databases import on_sqlite
+from tests.support.query_plans.recorder import Explainer, Recorder
+from ticketing.models.events import Event
+from ticketing.services.catalog import sales_by, sales_figures
+
+pytestmark = on_sqlite
+
+
+def indexes_read_by(read):
+    """The indexes by which a function reads, by table."""
+    recorder = Recorder()
+    recorder.where = "sales"
+    read()
+    recorder.where = None
+    explainer = Explainer()
+    steps = [step for each in recorder.statements.values() for step in explainer.plan(each).steps]
+    return {(step.table, step.index) for step in steps}
+
+
+@pytest.mark.parametrize("by", ["voucher", "tag"])
+def test_seats_that_used_a_voucher_are_found_by_their_orders(acme, by):
+    """By their ticket type, these would be all seats of the event, for each order."""
+    event_id = acme.ticket()["event_id"]
+
+    found = indexes_read_by(
+        partial(sales_by.read, acme.id, event_id, sales_by.SalesBy(by), shows_codes=True)
+    )
+
+    assert ("admissions", "admissions_of_intent") in found
+    assert ("admissions", "admissions_of_ticket_type") not in found
+
+
+def test_the_people_of_events_are_counted_in_indexes(acme):
+    """A seat's row is read only for guests and for who came."""
+    events = [acme.ticket()["event_id"] for _ in range(2)]
+
+    found = indexes_read_by(lambda: sales_figures.of_event(Event.get_by_id(events[0])))
+    found |= indexes_read_by(partial(sales_figures.tickets_of, acme.id))
+
+    of_admissions = {index for table, index in found if table == "admissions"}
+    assert of_admissions == {
+        "admissions_of_ticket_type",
+        "guests_of_event",
+        "admissions_of_event_redeemed",
+    }
