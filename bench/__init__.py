@@ -6,6 +6,9 @@ migrating.py: `make bench-migrating`: how long requests wait while many orders a
 early.py: `make bench-early`: how soon after its block the page of an order shows the ticket
 peers.py: `make bench-peers`: what an order costs here, and in pretix on the same Postgres
 pretix.py, ordering.py: pretix as its documentation installs it; orders through the pages of both
+growth.py: `make bench-growth`: what a shop with a million orders costs more than an empty one
+growing.py, bulk.py: that shop: SQL copies a hundred orders
+slowest.py: what pages, lists and the worker ask of a database; the slowest statements, with plans
 filling.py: a database with many orders: few are made, the rest are copies
 scale.py: `make bench-scale`: two web hosts, PgBouncer and Postgres, each in its own namespace
 capacity.py: calculated from that: more hosts, and what they cost
@@ -19,5 +22,6 @@ hot.py, plain_sql.py: orders of one hot ticket type beside plain SQL that writes
 buyers.py, loop.py: buyers as scripts; thousands of them in one process
 load.py: the load, in a process of its own
 cpu.py, size.py: CPU and memory of process trees; the cost of a start
+million.py: a simulated crowd of a million people in a waiting room
 report.py: tables, and facts about the machine
 """

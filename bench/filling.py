@@ -126,11 +126,12 @@ def _is_settled(kind: Kind, intent: Mapping[str, Any]) -> bool:
 def _copy(filled: Filled, models: Iterable[tuple[Kind, str]], orders: int) -> None:
     """Copy the orders of the models until there are so many, and a guest for every tenth."""
     with write_transaction():
-        wallet = _rows("wallets", "owner IS NOT NULL")[0]
+        of_tenant = f"tenant_id = (SELECT id FROM tenants WHERE slug = '{TENANT}')"
+        wallet = rows("wallets", of_tenant)[0]
         index = wallet["next_index"]
         for kind, intent_id in models:
             copies = orders * kind.share // 100 - 1
-            intent = _rows("payment_intents", f"id = '{intent_id}'")[0]
+            intent = rows("payment_intents", f"id = '{intent_id}'")[0]
             new_ids = [ids.new(ids.INTENT) for _ in range(copies)]
             addresses = (
                 {"id": new, "address_index": place, "address": _address(wallet, place)}
@@ -138,12 +139,12 @@ def _copy(filled: Filled, models: Iterable[tuple[Kind, str]], orders: int) -> No
             )
             _insert("payment_intents", ({**intent, **more} for more in addresses))
             index += copies
-            for payment in _rows("payments", f"intent_id = '{intent_id}'"):
+            for payment in rows("payments", f"intent_id = '{intent_id}'"):
                 changed = {"id": ids.PAYMENT, "tx_hash": "0x"}
                 _insert("payments", _copies(payment, changed, new_ids))
-            for seat in _rows("admissions", f"intent_id = '{intent_id}'"):
+            for seat in rows("admissions", f"intent_id = '{intent_id}'"):
                 _insert("admissions", _copies(seat, {"id": ids.ADMISSION}, new_ids))
-        guest = _rows("admissions", f"ticket_type_id = '{filled.ticket_id}' AND intent_id IS NULL")
+        guest = rows("admissions", f"ticket_type_id = '{filled.ticket_id}' AND intent_id IS NULL")
         _insert("admissions", _copies(guest[0], {"id": ids.ADMISSION}, [None] * (orders // 10)))
         database.execute_sql(f"UPDATE wallets SET next_index = {index} WHERE id = '{wallet['id']}'")
         _count(filled.ticket_id)
@@ -179,7 +180,8 @@ def _count(ticket_id: str) -> None:
     )
 
 
-def _rows(table: str, condition: str) -> list[Row]:
+def rows(table: str, condition: str) -> list[Row]:
+    """Return the rows of a table that meet a condition."""
     cursor = database.execute_sql(f"SELECT * FROM {table} WHERE {condition}")
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

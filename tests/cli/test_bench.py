@@ -128,3 +128,19 @@ def test_without_the_rights_for_namespaces_the_bench_of_two_hosts_says_which():
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"bench: {RIGHTS}\n"
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("starts_processes")
+def test_a_shop_with_many_orders_answers_as_an_empty_one():
+    few = ("--orders", "2000", "--rounds", "1", "--seconds", "0.1")
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.growth", "--database", "sqlite", *few],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for what in ("scan", "/console/money", "a round of the worker", "10. "):
+        assert re.search(rf"^{re.escape(what)}", done.stdout, re.MULTILINE), what
