@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from app import build, configure
 from tests.support.apps import give_back
 from tests.support.bad_node import BadNode
 from tests.support.databases import Databases, template
 from tests.support.factories import Api, Organizer, new_organizer
 from tests.support.nodes import Nodes
 from tests.support.signed_up import SignedUp
+from ticketing.application import build, configure
 from ticketing.config import load
 from ticketing.db import migrate
 from ticketing.db.connection import database, open_database

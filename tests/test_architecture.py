@@ -23,6 +23,7 @@ LEAVES = {
     "formats",
     "ids",
     "limits",
+    "loading",
     "locales",
     "logs",
     "markdown",
@@ -37,6 +38,7 @@ LEAVES = {
     "version",
 }
 ALLOWED = {
+    "application": {"blueprints", "cli", "config", "constants", "pages", "services", "web"},
     "accents": set(),
     "backoff": set(),
     "bodies": {"constants"},
@@ -46,6 +48,7 @@ ALLOWED = {
     "formats": {"constants", "locales"},
     "ids": set(),
     "limits": set(),
+    "loading": set(),
     "links": {"credentials"},
     "locales": set(),
     "logs": set(),
@@ -98,6 +101,15 @@ ALLOWED = {
     "server": LEAVES,
 }
 """What each package may import besides itself."""
+
+LOADED_WHEN_USED = (
+    "icalendar",
+    "webauthn",
+    "ticketing.services.image_files",
+    "ticketing.services.oauth.client_documents",
+    "ticketing.services.oauth.server",
+)
+"""What few processes need, because of its weight. Functions import it, and nothing else."""
 
 SERVICES = (
     ("box_office", "x402", "waiting_list"),
@@ -160,6 +172,10 @@ def imported(tree):
             yield name.split("."), id(node) in inside
 
 
+def is_loaded_when_used(name):
+    return any(f"{name}.".startswith(f"{each}.") for each in LOADED_WHEN_USED)
+
+
 def test_imports_run_one_way():
     faults = []
     for path, text in sources():
@@ -167,7 +183,7 @@ def test_imports_run_one_way():
         for (package, *rest), inside in imported(ast.parse(text)):
             target = rest[0] if package == "ticketing" and rest else package
             is_ours = package in ("ticketing", "schemas") and target != room
-            if inside:
+            if inside and not is_loaded_when_used(".".join((package, *rest))):
                 faults.append(f"{path} imports {target} inside a function")
             if package in ("app", "tests", "tools") or (is_ours and target not in ALLOWED[room]):
                 faults.append(f"{path} must not know {target}")
@@ -266,18 +282,41 @@ def test_no_private_attribute_of_anything_else_is_used():
     ] == []
 
 
-def test_the_service_imports_nothing_heavy(starts_processes):
-    code = (
-        "import sys, app; app.create_app();"
-        "print(*{'web3', 'eth_account', 'eth_utils', 'httpx', 'pydantic'} & set(sys.modules))"
-    )
+def loaded_after(code):
+    """Return the names of the modules that a process has loaded after some code."""
     environ = {"SECRET_KEY": "x" * 32, "DATABASE_URL": "sqlite:////dev/null", "PATH": ""}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+        [sys.executable, "-W", "error", "-c", f"import sys\n{code}\nprint(*sys.modules)"],
         cwd=ROOT,
         env=environ,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+HEAVY = {"web3", "eth_account", "eth_utils", "httpx", "pydantic", "PIL", "authlib", "h11"}
+"""Libraries that no start may load, besides those of LOADED_WHEN_USED."""
+
+AS_FLASK_LOOKS_FOR_IT = """
+import click, app
+with click.Context(click.Group("flask")) as context:
+    app.create_app().cli.get_command(context, "worker")
+"""
+
+
+def test_a_start_of_the_web_loads_only_what_most_processes_need(starts_processes):
+    loaded = loaded_after("import app; app.create_app()")
+    assert {"ticketing.blueprints.public", "ticketing.pages.events", "markdown_it"} <= {*loaded}
+    faults = {name for name in loaded if name in HEAVY or is_loaded_when_used(name)}
+    assert faults | {name for name in loaded if "ticketing.worker" in name} == set()
+
+
+def test_the_worker_loads_nothing_that_answers_requests(starts_processes):
+    loaded = loaded_after(AS_FLASK_LOOKS_FOR_IT)
+    assert "ticketing.worker.loop" in loaded
+    rooms = ("ticketing.blueprints", "ticketing.pages", "ticketing.mcp", "ticketing.web", "schemas")
+    assert [name for name in loaded if name.startswith(rooms) or name in HEAVY - {"h11"}] == []
+    assert [name for name in loaded if is_loaded_when_used(name)] == []

@@ -1,7 +1,12 @@
 """Sell event tickets for stablecoins that only the organizer can receive.
 
 docs/architecture.md says what each package is for, and which may import which. `app.py` builds the
-application, `gunicorn.conf.py` chooses the worker class. The files here are below all packages.
+application, `gunicorn.conf.py` chooses the worker class.
+
+application.py: the application with all surfaces, above all packages. The worker and the commands
+    do not load it
+
+The other files here are below all packages.
 
 constants.py: statuses and which may follow which, sizes, time limits of the domain
 roles.py: what people and API keys may do, and whether they still may
@@ -28,5 +33,6 @@ ids.py: ids sort by creation time; the same base32 for what people type
 nesting.py: JSON that is nested too deep is refused before it is parsed
 backoff.py: the pauses after failures. The caller counts the failures and has the clock
 logs.py: the format of log lines
+loading.py: loads modules without the garbage collector
 version.py: the name of this release
 """

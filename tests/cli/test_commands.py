@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app import configure
 from tests.conftest import SECRET_KEY
 from tests.support.apps import new_app
 from tests.support.databases import only_once
 from tests.support.factories import Api, cli, new_organizer, new_xpub, run
+from ticketing.application import configure
 from ticketing.config import load
 from ticketing.db import migrate
 from ticketing.db.connection import database

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from app import configure
 from tests.conftest import SECRET_KEY
 from tests.support.factories import cli
 from tests.support.remote import PATIENCE_SECONDS, eventually
+from ticketing.application import configure
 from ticketing.config import load
 from ticketing.db import migrate
 from ticketing.db.connection import database

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app import build
 from tests.support.admissions import FREE, admissions_of, change, given, invite
 from tests.support.doors import Door, redeem
 from tests.support.holders import ADA
@@ -13,6 +12,7 @@ from tests.support.payouts import of_an_address
 from tests.support.refunds import give_back, overpay, settle, waive
 from tests.support.translations import mark, not_translated
 from ticketing import clock, ids
+from ticketing.application import build
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.members import Member
 from ticketing.models.notifications import Mail, WebhookDelivery, WebhookEndpoint

@@ -2,10 +2,10 @@
 
 import pytest
 
-from app import build
 from tests.support.console import sign_in
 from tests.support.factories import in_days, new_organizer, new_xpub
 from tests.support.translations import mark, not_translated
+from ticketing.application import build
 
 pytestmark = pytest.mark.exhaustive
 

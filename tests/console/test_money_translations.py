@@ -2,12 +2,12 @@
 
 import pytest
 
-from app import build
 from tests.support.console import sign_in
 from tests.support.factories import CHAIN, worker_once
 from tests.support.payouts import OTHER, fund, owed, with_address
 from tests.support.refunds import account, overpay
 from tests.support.translations import mark, not_translated
+from ticketing.application import build
 from tools import anvil
 
 pytestmark = pytest.mark.exhaustive

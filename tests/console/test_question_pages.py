@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from app import build
 from tests.support.admissions import FREE, given
 from tests.support.console import sign_in
 from tests.support.questions import ANSWERS, OPTIONS, ask, of_every_type
 from tests.support.translations import mark, not_translated
+from ticketing.application import build
 from ticketing.models.admissions import Admission
 from ticketing.models.audit_log import AuditLogEntry
 from ticketing.models.questions import Question

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app import build
 from tests.support.console import SAME_ORIGIN
 from tests.support.translations import mark, not_translated
+from ticketing.application import build
 from ticketing.roles import Role
 from ticketing.services.access import invitations
 from ticketing.web.context import config

@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app import build
 from tests.support.databases import only_once
 from tests.support.factories import Api, in_days
 from tests.support.holders import write
 from tests.support.order_pages import payment_link, press, show, status
 from tests.support.order_stories import STORIES
 from tests.support.translations import mark, not_translated
+from ticketing.application import build
 from tools import translations
 
 pytestmark = pytest.mark.exhaustive

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from app import configure
 from tests.conftest import UNREACHABLE_RPC
 from tests.support.factories import PRICE, cli, new_organizer, new_xpub, worker_once
+from ticketing.application import configure
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import Node
 from ticketing.chain.rpc import RpcClient

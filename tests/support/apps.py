@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from flask import Flask
 
-from app import build, configure
+from ticketing.application import build, configure
 from ticketing.config import load
 
 _built: list[Flask] = []

@@ -7,7 +7,6 @@ from functools import partial
 
 import pytest
 
-from app import configure
 from tests.support.carts import CHILD, family, items_of
 from tests.support.databases import only_once
 from tests.support.factories import CHAIN, PRICE, Api, worker_once
@@ -19,6 +18,7 @@ from tests.support.refunds import FRIEND, account
 from tests.support.relayer import held
 from tests.support.x402 import TOKEN, Facilitator, Wallet, decoded, encoded, required
 from ticketing import clock
+from ticketing.application import configure
 from ticketing.backoff import Backoff
 from ticketing.config import load
 from ticketing.errors import AlreadyPaying

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from app import configure
 from tests.support.factories import in_days
 from tests.support.x402 import required
+from ticketing.application import configure
 from ticketing.config import load
 
 KEY = {"Idempotency-Key": "an-order-of-my-agent-" + "0" * 20}

@@ -7,7 +7,7 @@ from ticketing.errors import ImageInvalid, NotFound, TooManyRequests, Unsupporte
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.roles import Role
-from ticketing.services import image_files, images
+from ticketing.services import images
 from ticketing.web import auth, image_changes
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config
@@ -34,6 +34,9 @@ def put_event_image(tenant: str, event_id: str) -> Event:
     It has at most 12 MiB and 50 megapixels. Its metadata, such as where it was taken, is not kept.
     Few are read at once: after a 503, retry.
     """
+    # Few processes need Pillow.
+    from ticketing.services import image_files
+
     images.event(caller().tenant_id, event_id)  # before the work of decoding
     return image_changes.set_picture(event_id, image_files.of_picture(_sent()))
 
@@ -59,6 +62,9 @@ def get_logo(tenant: str) -> Tenant:
 @blp.raises(ImageInvalid, TooManyRequests)
 def put_logo(tenant: str) -> Tenant:
     """Set the logo: a JPEG, PNG or WebP, at least 64 pixels wide, within the same limits."""
+    # Few processes need Pillow.
+    from ticketing.services import image_files
+
     return image_changes.set_logo(image_files.of_logo(_sent()))
 
 

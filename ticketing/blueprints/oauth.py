@@ -9,8 +9,8 @@ from flask import Response, jsonify, request
 
 from ticketing.errors import AppRefused, BadRequest, UnsupportedMediaType
 from ticketing.limits import CallClass
-from ticketing.services.oauth import client_documents, metadata, server
-from ticketing.services.oauth.server import Answer, Pairs
+from ticketing.services.oauth import metadata
+from ticketing.services.oauth.answers import Answer, Pairs
 from ticketing.web import origin, parsing
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config
@@ -60,18 +60,27 @@ def read_metadata_of_organizer_mcp() -> Response:
 @blp.post(metadata.TOKEN)
 def exchange() -> Response:
     """Exchange a code, or a refresh token, for tokens (RFC 6749, 3.2)."""
+    # Few processes need authlib.
+    from ticketing.services.oauth import server
+
     return _response(server.exchange(_parameters(), origin.origin(), config()))
 
 
 @blp.post(metadata.REVOCATION)
 def revoke() -> Response:
     """End the app that has this token (RFC 7009)."""
+    # Few processes need authlib.
+    from ticketing.services.oauth import server
+
     return _response(server.revoke(_parameters(), origin.origin(), config()))
 
 
 @blp.post(metadata.REGISTRATION)
 def register() -> Response:
     """Register an app that has no URL of its own (RFC 7591). Its id contains what it says."""
+    # Few processes need asyncio and h11.
+    from ticketing.services.oauth import client_documents
+
     try:
         sent = parsing.json_of(request)
         if not isinstance(sent, dict):

@@ -18,37 +18,64 @@ base.py: shared by all: errors in one sentence with exit code 1, output as text 
 csv_file.py, private_file.py: CSV files and others that only their owner can read
 """
 
+from pkgutil import resolve_name
+
+import click
 from flask import Flask
+from flask.cli import AppGroup
 
+from ticketing import logs
 from ticketing.chain.registry import LOCAL_CHAIN_IDS
-from ticketing.cli import (
-    collections,
-    db,
-    dev,
-    keys,
-    members,
-    personal_data,
-    reconcile,
-    refunds,
-    tenants,
-    version,
-    wallet,
-    worker,
-)
 from ticketing.config import Config
+from ticketing.db.connection import open_database
+from ticketing.loading import without_collection
+
+_COMMANDS = {
+    "db": "db:group",
+    "tenants": "tenants:group",
+    "keys": "keys:group",
+    "members": "members:group",
+    "wallet": "wallet:group",
+    "refunds": "refunds:group",
+    "personal-data": "personal_data:group",
+    "worker": "worker:command",
+    "reconcile": "reconcile:command",
+    "version": "version:command",
+}
+_DEV = {"dev": "dev:group"}
 
 
-def register(app: Flask) -> None:
-    """Register the commands of every service."""
-    wallet.group.add_command(collections.command)
-    groups = (db, tenants, keys, members, wallet, refunds, personal_data)
-    alone = (worker.command, reconcile.command, version.command)
-    for command in (*(each.group for each in groups), *alone):
-        app.cli.add_command(command)
+class Commands(AppGroup):
+    """The commands by name. A process loads only the modules of the one that it runs."""
+
+    def __init__(self, *, has_dev: bool) -> None:
+        super().__init__("ticketing")
+        self._places = _COMMANDS | _DEV if has_dev else _COMMANDS
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names. `dev` is one of them if a local chain is enabled, and only then."""
+        return sorted(self._places)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command. None if there is none with this name."""
+        place = self._places.get(cmd_name)
+        if place is None:
+            return None
+        with without_collection():
+            found: click.Command = resolve_name(f"ticketing.cli.{place}")
+            return found
 
 
-def register_dev(app: Flask, config: Config) -> None:
-    """Register `dev` if a local chain is enabled, and only then."""
-    app.cli.commands.pop("dev", None)
-    if any(chain_id in config.chains for chain_id in LOCAL_CHAIN_IDS):
-        app.cli.add_command(dev.group)
+def application(config: Config) -> Flask:
+    """Return an application that has the commands, but answers no requests. OSError."""
+    app = Flask("ticketing")
+    configure(app, config)
+    return app
+
+
+def configure(app: Flask, config: Config) -> None:
+    """Let the commands of an application work with `config`. OSError."""
+    logs.configure(config.log_level, config.log_format)
+    open_database(config.database_url)
+    app.extensions["ticketing"] = config
+    app.cli = Commands(has_dev=any(each in config.chains for each in LOCAL_CHAIN_IDS))

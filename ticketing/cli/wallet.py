@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 from flask.cli import AppGroup
 
-from ticketing.cli import csv_file, private_file
+from ticketing.cli import collections, csv_file, private_file
 from ticketing.cli.base import command, config
 from ticketing.services.access import tenants
 from ticketing.services.payments import wallet_export
 from ticketing.services.wallets import recovery
 
 group = AppGroup("wallet", help="Export addresses and balances, and the recovery file.")
+group.add_command(collections.command)
 
 
 @group.command("export")

@@ -5,6 +5,9 @@ from peewee import BlobField, ForeignKeyField, IntegerField, TextField
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
 
+SHARE_TYPE = "image/jpeg"
+"""The type of the file that other sites show."""
+
 WIDTHS = (1600, 960, 480)
 """The widths of the files of a picture, in pixels. It has those that are not wider than itself."""
 

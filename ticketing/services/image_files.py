@@ -1,4 +1,5 @@
-"""Decode what people upload, and write new files of it. Pillow is used here only.
+"""Decode what people upload, and write new files of it. Pillow is used here only, so load this
+module where it is used.
 
 A file of a stranger is never stored or sent: what is served was written here, pixel by pixel. So
 it has no metadata (such as where a photo was taken), and no second meaning (such as HTML).
@@ -19,7 +20,7 @@ from ticketing.errors import ImageInvalid
 from ticketing.models.images import WIDTHS
 from ticketing.services.access.rate_limits import OneAtATime
 
-PICTURE_TYPE, LOGO_TYPE, SHARE_TYPE = "image/webp", "image/png", "image/jpeg"
+PICTURE_TYPE, LOGO_TYPE = "image/webp", "image/png"
 SHARE_SIZE = (1200, 630)
 """What sites expect that show a picture beside a link (Open Graph)."""
 
@@ -99,18 +100,18 @@ def of_logo(content: bytes) -> Files:
 
 @dataclass(frozen=True)
 class Small:
-    """A file that was made smaller, with its size in pixels."""
+    """A file that was made smaller, and the width and height at which it is shown."""
 
     content: bytes
-    width: int
-    height: int
+    shown: tuple[int, int]
 
 
 def logo_for_mail(content: bytes) -> Small:
     """Return a logo that was stored, as a PNG that fits into MAIL_LOGO at DENSITY."""
     with Image.open(BytesIO(content)) as image:
         image.thumbnail((MAIL_LOGO[0] * DENSITY, MAIL_LOGO[1] * DENSITY), Image.Resampling.LANCZOS)
-        return Small(_written(image, "PNG", optimize=True), image.width, image.height)
+        shown = (image.width // DENSITY, image.height // DENSITY)
+        return Small(_written(image, "PNG", optimize=True), shown)
 
 
 def picture_for_mail(content: bytes) -> bytes:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from peewee import EXCLUDED, IntegrityError, ModelSelect, fn
 
@@ -20,10 +20,12 @@ from ticketing.config import Config
 from ticketing.db.connection import locked, write_transaction
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
-from ticketing.models.images import WIDTHS, Image
+from ticketing.models.images import SHARE_TYPE, WIDTHS, Image
 from ticketing.models.tenants import Tenant
 from ticketing.services import catalog_version
-from ticketing.services.image_files import SHARE_TYPE, Files
+
+if TYPE_CHECKING:
+    from ticketing.services.image_files import Files
 
 KEPT_UNUSED = timedelta(days=1)
 """Longer than the transaction of an upload, and than anybody looks at a page."""

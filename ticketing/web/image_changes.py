@@ -1,14 +1,19 @@
 """Set and remove images, and record that. For the API and the console."""
 
+from __future__ import annotations
+
 from functools import partial
+from typing import TYPE_CHECKING
 
 from schemas.images import EventImageSchema, LogoSchema
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.services import images
-from ticketing.services.image_files import Files
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
+
+if TYPE_CHECKING:
+    from ticketing.services.image_files import Files
 
 
 def set_picture(event_id: str, files: Files | None, *, action: str | None = None) -> Event:

@@ -20,8 +20,8 @@ from ticketing.pages.console.words import APP_ROLES
 from ticketing.pages.forms import Form
 from ticketing.roles import Role
 from ticketing.services.access import audit_log, members
-from ticketing.services.oauth import clients, metadata, server
-from ticketing.services.oauth.server import Asked, Decision, SentBack
+from ticketing.services.oauth import clients, metadata
+from ticketing.services.oauth.answers import Asked, Decision, SentBack
 from ticketing.web import origin, rate_limit
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
@@ -43,6 +43,9 @@ blp = ConsoleBlueprint(
 @blp.get(metadata.PAGE)
 def ask_member() -> AnyResponse | str:
     """Ask the member who is signed in whether an app may act for them."""
+    # Few processes need authlib.
+    from ticketing.services.oauth import server
+
     member = _member()
     # To ask about an app may read a URL that a stranger has chosen.
     counted = credentials.keyed_digest(config().keyring.current, "asked-about-app", member.id)
@@ -80,6 +83,9 @@ def _member() -> Member:
 
 def _decided(page: str, member: Member, role: Role | None) -> Decision:
     """Decide, and record that in the audit log if an app is connected."""
+    # Few processes need authlib.
+    from ticketing.services.oauth import server
+
     with audit_log.changes(member.tenant_id):
         made = server.answer(page, member, role, origin.origin(), config())
         if role is not None:

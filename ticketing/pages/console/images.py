@@ -14,7 +14,6 @@ from ticketing.pages.console.events import event_page
 from ticketing.pages.console.settings import PATH as SETTINGS
 from ticketing.pages.console.settings import settings_page
 from ticketing.roles import Role
-from ticketing.services import image_files
 from ticketing.services import images as stored_images
 from ticketing.web import image_changes
 from ticketing.web.context import caller
@@ -34,6 +33,9 @@ def set_picture(event_id: str) -> Response:
     stored_images.event(caller().tenant_id, event_id)
 
     def change() -> str:
+        # Few processes need Pillow.
+        from ticketing.services import image_files
+
         files = image_files.of_picture(_sent())
         image_changes.set_picture(event_id, files, action="images_put_event_image")
         return f"{paths.event(event_id)}#saved"
@@ -57,6 +59,9 @@ def set_logo() -> Response:
     """Set the logo, and go back to the settings."""
 
     def change() -> str:
+        # Few processes need Pillow.
+        from ticketing.services import image_files
+
         image_changes.set_logo(image_files.of_logo(_sent()), action="images_put_logo")
         return f"{SETTINGS}#saved"
 

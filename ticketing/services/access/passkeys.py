@@ -2,29 +2,17 @@
 
 The browser signs a challenge of ours, for this site only (challenges.py). Each use asks the person
 for a finger, a face or a PIN, so a passkey alone is two factors.
+
+Few processes need webauthn, and it loads 100 modules: so each function loads it that uses it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import webauthn
 from peewee import IntegrityError
-from webauthn.helpers import (
-    base64url_to_bytes,
-    bytes_to_base64url,
-    parse_authentication_credential_json,
-    parse_client_data_json,
-    parse_registration_credential_json,
-)
-from webauthn.helpers.exceptions import WebAuthnException
-from webauthn.helpers.structs import (
-    AuthenticatorSelectionCriteria,
-    PublicKeyCredentialDescriptor,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
 
 from ticketing import clock, ids
 from ticketing.credentials import Keyring
@@ -35,19 +23,15 @@ from ticketing.models.second_factors import Passkey
 from ticketing.models.tenants import Tenant
 from ticketing.services.access import challenges
 
+if TYPE_CHECKING:
+    from webauthn.helpers import structs
+
 MOST = 10
 """Passkeys of one member."""
 
 _SIGN_IN = "sign-in"
-_MALFORMED = (
-    WebAuthnException,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    RecursionError,
-)
-"""What the library raises for bytes that no browser sends."""
+_MALFORMED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What the library raises besides its own errors, for bytes that no browser sends."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +45,18 @@ class Site:
 
 def creation_options(member: Member, site: Site, keyring: Keyring) -> str:
     """Return the options, in JSON, with which a browser makes a passkey for a member."""
+    import webauthn
+    from webauthn.helpers import structs
+
     options = webauthn.generate_registration_options(
         rp_id=site.host,
         rp_name=site.name,
         user_id=member.id.encode(),
         user_name=member.email or member.id,
         challenge=challenges.new(f"create {member.id}", keyring),
-        authenticator_selection=AuthenticatorSelectionCriteria(
-            resident_key=ResidentKeyRequirement.REQUIRED,
-            user_verification=UserVerificationRequirement.REQUIRED,
+        authenticator_selection=structs.AuthenticatorSelectionCriteria(
+            resident_key=structs.ResidentKeyRequirement.REQUIRED,
+            user_verification=structs.UserVerificationRequirement.REQUIRED,
         ),
         exclude_credentials=_descriptors(list_of(member.id)),
     )
@@ -81,12 +68,15 @@ def request_options(site: Site, keyring: Keyring, member_id: str | None = None) 
 
     `member_id`: who has proved the password. None: anybody with a passkey of this site.
     """
+    import webauthn
+    from webauthn.helpers import structs
+
     of_member = [] if member_id is None else list_of(member_id)
     options = webauthn.generate_authentication_options(
         rp_id=site.host,
         challenge=challenges.new(member_id or _SIGN_IN, keyring),
         allow_credentials=_descriptors(of_member),
-        user_verification=UserVerificationRequirement.REQUIRED,
+        user_verification=structs.UserVerificationRequirement.REQUIRED,
     )
     return webauthn.options_to_json(options)
 
@@ -96,9 +86,12 @@ def add(member: Member, credential: str, name: str, site: Site, keyring: Keyring
 
     The caller runs it in `members.changing`.
     """
+    import webauthn
+    from webauthn import helpers
+
     try:
-        sent = parse_registration_credential_json(credential)
-        challenge = parse_client_data_json(sent.response.client_data_json).challenge
+        sent = helpers.parse_registration_credential_json(credential)
+        challenge = helpers.parse_client_data_json(sent.response.client_data_json).challenge
         challenges.use_up(challenge, f"create {member.id}", keyring)
         made = webauthn.verify_registration_response(
             credential=sent,
@@ -107,7 +100,7 @@ def add(member: Member, credential: str, name: str, site: Site, keyring: Keyring
             expected_origin=site.origin,
             require_user_verification=True,
         )
-    except (*_MALFORMED, WrongPasskey):
+    except (*_MALFORMED, helpers.exceptions.WebAuthnException, WrongPasskey):
         raise _refused("passkey", "The browser made no passkey that can be used.") from None
     if len(list_of(member.id)) >= MOST:
         raise _refused("too_many_passkeys", "There are ten passkeys already. Remove one first.")
@@ -115,8 +108,8 @@ def add(member: Member, credential: str, name: str, site: Site, keyring: Keyring
         return Passkey.create(
             id=ids.new(ids.PASSKEY),
             member=member.id,
-            credential_id=bytes_to_base64url(made.credential_id),
-            public_key=bytes_to_base64url(made.credential_public_key),
+            credential_id=helpers.bytes_to_base64url(made.credential_id),
+            public_key=helpers.bytes_to_base64url(made.credential_public_key),
             sign_count=made.sign_count,
             name=name,
             created_at=clock.now(),
@@ -130,10 +123,13 @@ def prove(credential: str, site: Site, keyring: Keyring, member_id: str | None =
 
     `member_id`: who has proved the password; then it must be theirs.
     """
+    import webauthn
+    from webauthn import helpers
+
     try:
-        sent = parse_authentication_credential_json(credential)
-        challenge = parse_client_data_json(sent.response.client_data_json).challenge
-        passkey = _with_credential(bytes_to_base64url(sent.raw_id))
+        sent = helpers.parse_authentication_credential_json(credential)
+        challenge = helpers.parse_client_data_json(sent.response.client_data_json).challenge
+        passkey = _with_credential(helpers.bytes_to_base64url(sent.raw_id))
         if passkey is None or member_id not in (None, passkey.member_id):
             raise WrongPasskey
         proved = webauthn.verify_authentication_response(
@@ -141,11 +137,11 @@ def prove(credential: str, site: Site, keyring: Keyring, member_id: str | None =
             expected_challenge=challenge,
             expected_rp_id=site.host,
             expected_origin=site.origin,
-            credential_public_key=base64url_to_bytes(passkey.public_key),
+            credential_public_key=helpers.base64url_to_bytes(passkey.public_key),
             credential_current_sign_count=passkey.sign_count,
             require_user_verification=True,
         )
-    except _MALFORMED:
+    except (*_MALFORMED, helpers.exceptions.WebAuthnException):
         raise WrongPasskey from None
     with write_transaction():
         challenges.use_up(challenge, member_id or _SIGN_IN, keyring)
@@ -191,10 +187,11 @@ def _with_credential(credential_id: str) -> Passkey | None:
     return found
 
 
-def _descriptors(found: Sequence[Passkey]) -> list[PublicKeyCredentialDescriptor]:
-    return [
-        PublicKeyCredentialDescriptor(id=base64url_to_bytes(each.credential_id)) for each in found
-    ]
+def _descriptors(found: Sequence[Passkey]) -> list[structs.PublicKeyCredentialDescriptor]:
+    from webauthn.helpers import base64url_to_bytes, structs
+
+    ids = (base64url_to_bytes(each.credential_id) for each in found)
+    return [structs.PublicKeyCredentialDescriptor(id=each) for each in ids]
 
 
 def _refused(code: str, text: str) -> Invalid:

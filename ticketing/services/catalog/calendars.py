@@ -1,16 +1,19 @@
 """Events as an iCalendar file (RFC 5545), for calendars and mails. It has no join URL."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Iterable
 from datetime import UTC
-
-from icalendar import Calendar
-from icalendar import Event as CalendarEvent
+from typing import TYPE_CHECKING
 
 from ticketing import markdown
 from ticketing.constants import Publication
 from ticketing.models.events import Event
+
+if TYPE_CHECKING:
+    import icalendar
 
 CONTENT_TYPE = "text/calendar; charset=utf-8"
 EXAMPLE = """\
@@ -43,23 +46,27 @@ _NOT_IN_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 def ics(events: Iterable[tuple[Event, str | None]]) -> str:
     """Return a calendar with some events, each with its page: None if there is none."""
-    calendar = Calendar()
+    # Few requests and mails need it: 83 modules.
+    import icalendar
+
+    calendar = icalendar.Calendar()
     calendar.add("VERSION", "2.0")
     calendar.add("PRODID", "-//ticketing//ticketing//EN")
     for event, url in events:
-        calendar.add_component(_shown(event, url))
+        shown = icalendar.Event()
+        _describe(shown, event, url)
+        calendar.add_component(shown)
     made: bytes = calendar.to_ical()
     return made.decode()
 
 
-def _shown(event: Event, url: str | None) -> CalendarEvent:
-    """Return an event as a part of a calendar.
+def _describe(shown: icalendar.Event, event: Event, url: str | None) -> None:
+    """Write an event into a part of a calendar.
 
     The UID follows from the event's id, so a new version replaces the old one. SEQUENCE grows with
     each change: it is the age of the event at its last change, in seconds, rounded up.
     """
     changed_at = event.updated_at.astimezone(UTC).replace(microsecond=0)
-    shown = CalendarEvent()
     shown.add("UID", event.id)
     # Without METHOD, DTSTAMP is the time of the last change (RFC 5545, 3.8.7.2).
     shown.add("DTSTAMP", changed_at)
@@ -77,7 +84,6 @@ def _shown(event: Event, url: str | None) -> CalendarEvent:
             shown.add(name, _text(text))
     if url is not None:
         shown.add("URL", url)
-    return shown
 
 
 def _text(text: str) -> str:

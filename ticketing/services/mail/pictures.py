@@ -7,11 +7,14 @@ server when a mail is read, and nobody learns who reads it, or when.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ticketing import qr_codes
 from ticketing.models.tenants import Tenant
-from ticketing.services import image_files, images
+from ticketing.services import images
+
+if TYPE_CHECKING:
+    from ticketing.services.image_files import Small
 
 LOGO, PICTURE = "logo", "picture"
 _KEPT = 16
@@ -32,8 +35,7 @@ def logo(tenant: Tenant) -> tuple[Inline, tuple[int, int]] | None:
     if tenant.logo_digest is None:
         return None
     file = _logo(tenant.slug, tenant.logo_digest)
-    size = file.width // image_files.DENSITY, file.height // image_files.DENSITY
-    return Inline(LOGO, "png", file.content), size
+    return Inline(LOGO, "png", file.content), file.shown
 
 
 def of_event(tenant: Tenant, digest: str | None) -> Inline | None:
@@ -47,10 +49,16 @@ def code(name: str, text: str) -> Inline:
 
 
 @lru_cache(_KEPT)
-def _logo(slug: str, digest: str) -> image_files.Small:
+def _logo(slug: str, digest: str) -> Small:
+    # Most mails have no picture: Pillow takes 3 MB.
+    from ticketing.services import image_files
+
     return image_files.logo_for_mail(images.find(slug, digest, "")[1])
 
 
 @lru_cache(_KEPT)
 def _picture(slug: str, digest: str) -> bytes:
+    # Most mails have no picture: Pillow takes 3 MB.
+    from ticketing.services import image_files
+
     return image_files.picture_for_mail(images.find(slug, digest, images.SHARE)[1])

@@ -12,5 +12,6 @@ client_documents.py: reads that from the URL that is the client's id, or from a 
 connected_apps.py: the rows: connect, exchange, renew, end; the caller of an access token
 grants.py: the grants of authlib that use them
 server.py: the answers to the page, to token requests (RFC 6749) and to revocations (RFC 7009)
+answers.py: what these answers are; it does not load authlib
 metadata.py: what clients find out by themselves (RFC 8414, RFC 9728)
 """

@@ -2,13 +2,14 @@
 
 Errors have the format of OAuth: `error` and `error_description`, in JSON (RFC 6749, 5.2), or in the
 URI to which a person is sent back (4.1.2.1), with `iss` (RFC 9207).
+
+authlib has 40 modules, and few processes need it: load this module where it is used.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -32,6 +33,7 @@ from ticketing.models.members import Member
 from ticketing.roles import Role
 from ticketing.services.access import signed_claims
 from ticketing.services.oauth import client_documents, connected_apps, metadata, scopes
+from ticketing.services.oauth.answers import Answer, Asked, Decision, Pairs, SentBack
 from ticketing.services.oauth.clients import Client
 from ticketing.services.oauth.grants import (
     Challenge,
@@ -47,45 +49,6 @@ MAX_PARAMETER = 2048
 _PAGE = "ticketing-oauth-page"
 _VISIBLE = re.compile(r"[\x20-\x7e]*", re.ASCII)
 _S256 = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
-
-Pairs = Sequence[tuple[str, str]]
-"""Parameters as they were sent."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An answer in JSON, or to be sent back. `location`: where to."""
-
-    status: int
-    body: Any
-    headers: list[tuple[str, str]]
-
-    @property
-    def location(self) -> str | None:
-        """The URI to which a person is sent back."""
-        return dict(self.headers).get("Location")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What an app asks a member for.
-
-    `roles`: those that the member can give, the lowest first; not empty. `page` is what the form
-    sends back, signed.
-    """
-
-    client: Client
-    redirect_uri: str
-    roles: Sequence[Role]
-    page: str
-
-
-class SentBack(Exception):
-    """The person is sent back to the app, at `location`, with an error."""
-
-    def __init__(self, location: str) -> None:
-        super().__init__(location)
-        self.location = location
 
 
 class _Request(OAuth2Request):
@@ -181,15 +144,6 @@ def ask(pairs: Pairs, member: Member, issuer: str, config: Config) -> Asked:
     }
     page = signed_claims.sign(_PAGE, claims, config.keyring, clock.now() + PAGE_LIVES)
     return Asked(client, redirect_uri, roles, page)
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What a member has decided on the page. `location`: where the app hears about it."""
-
-    app_id: str
-    client: Client
-    location: str
 
 
 def answer(page: str, member: Member, role: Role | None, issuer: str, config: Config) -> Decision:
