@@ -35,6 +35,7 @@ _GAS = hex(100_000)
 
 WAITS = b' id="waiting"'
 """What only the page of the waiting room has."""
+SOLD_OUT = b"Sold out"
 ALL_HELD = b"are ordering the last tickets"
 _FORM_KEY = re.compile(rb'name="idempotency_key" value="([^"]+)"')
 _MARKER = re.compile(rb'data-marker="([^"]*)"')
@@ -112,7 +113,7 @@ class Crowd:
     network: str
     """The first two numbers of their addresses."""
     is_impatient: bool = False
-    """Whether they go away when unpaid orders hold all seats."""
+    """Whether they send a form that says sold out, and go away when unpaid orders hold the rest."""
     finished_at: list[float] = field(default_factory=list)
     orders: list[str] = field(default_factory=list)
     """The paths of the orders' pages."""
@@ -132,6 +133,8 @@ class Crowd:
         """Order, pay on the order's chain, wait for the ticket, and open it."""
         try:
             order = yield from self._order(number, "")
+            if not order.startswith("/o/"):
+                raise _NothingLeft
             page = yield from self._get(number, "order page", order)
             found = _PAYMENT.search(page)
             if found is None:
@@ -204,7 +207,7 @@ class Crowd:
             yield random.uniform(*READ_SECONDS)
             page = yield from self._get(number, "event page with the code", goods.page_with_code)
         found = _FORM_KEY.search(page)
-        if found is None:
+        if found is None or (SOLD_OUT in page and not self.is_impatient):
             raise _NothingLeft
         yield random.uniform(*READ_SECONDS)
         chosen = random.choice(goods.chain_ids) if goods.chain_ids else None

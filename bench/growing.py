@@ -271,6 +271,7 @@ def _copy_orders(voucher_id: str, size: Size) -> None:
             unit_amount, admission, vouchered)
         SELECT m.id, 0, m.ticket_type_id, m.quantity, m.unit_amount, m.unit_amount, TRUE, TRUE
         FROM payment_intents m WHERE m.voucher_id IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM intent_items i WHERE i.intent_id = m.id)
         """
     )
 

@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ticketing.response_times import Counts
 from ticketing.services.waiting_room import admitting, pauses
 from ticketing.services.waiting_room.admitting import Seen, State
 from ticketing.services.waiting_room.arrivals import Arrivals
@@ -96,7 +97,9 @@ class Simulation:
             if done - process.read_at >= 1.0:
                 coming = int(sum(recently[-4:]) * (1 - GONE))
                 load = min(0.99, coming / 4 / (HOSTS * ORDERS_A_SECOND))
-                seen = Seen(known, int(60 / (1 - load)), coming, 0, self.seats - admitted)
+                slow = 50 if load > 0.95 else 0
+                times = Counts(1000, 50 if load > 0.9 else 0, slow)
+                seen = Seen(known, times, coming, 0, self.seats - admitted)
                 wall = first.at + int((done + process.clock_error) * SECOND)
                 moved = admitting.moved(process.state, max(process.now(done), wall), seen)
                 self.statements += 6

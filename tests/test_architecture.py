@@ -38,7 +38,16 @@ LEAVES = {
     "version",
 }
 ALLOWED = {
-    "application": {"blueprints", "cli", "config", "constants", "pages", "services", "web"},
+    "application": {
+        "blueprints",
+        "cli",
+        "config",
+        "constants",
+        "pages",
+        "response_times",
+        "services",
+        "web",
+    },
     "accents": set(),
     "backoff": set(),
     "bodies": {"constants"},

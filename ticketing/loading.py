@@ -12,9 +12,11 @@ def without_collection() -> Iterator[None]:
     It would search them again and again while they are loaded, and once more at the end of the
     process: together a third of the CPU of a start.
     """
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
-        gc.enable()
+        if was_enabled:
+            gc.enable()

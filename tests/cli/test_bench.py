@@ -77,21 +77,6 @@ def test_each_row_of_the_bench_gets_its_expected_status():
     assert re.search(r"^scan .* 0$", done.stdout, re.MULTILINE)
 
 
-@pytest.mark.long
-@pytest.mark.usefixtures("starts_processes")
-def test_orders_succeed_here_and_in_pretix():
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.peers", *SHORT],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    for system in ("ours", "pretix"):
-        assert len(re.findall(rf" {system} .* [1-9][0-9]* +0$", done.stdout, re.MULTILINE)) == 2
-
-
 @pytest.fixture
 def rights():
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ticketing import credentials
 from ticketing.db.connection import database
 
 _SAVEPOINT = re.compile(r"\bs[0-9a-f]{32}\b")
@@ -74,6 +75,7 @@ def watched() -> Iterator[Work]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(db, "execute_sql", recording)
-        patch.setattr(hmac, "digest", count("digests", hmac.digest))
+        keyed = count("digests", credentials.keyed_digest)
+        patch.setattr(credentials, "keyed_digest", keyed)
         patch.setattr(hmac, "compare_digest", count("comparisons", hmac.compare_digest))
         yield work

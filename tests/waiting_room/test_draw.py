@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.support.apps import new_app
 from tests.waiting_room.conftest import in_minutes, switch
 from ticketing.services.waiting_room import admitting
 
@@ -89,13 +90,40 @@ def test_without_a_switch_nobody_waits_for_a_sale(event, person):
     assert "drawn by lot" not in person().open().text
 
 
-def test_the_room_closes_if_the_sale_is_moved(drawing, acme, admin, event, seat, person, time):
+@pytest.mark.parametrize("minutes", [-1, 5, 20])
+def test_who_is_in_the_draw_stays_in_it_if_the_start_is_moved(
+    drawing, acme, admin, event, seat, person, time, minutes
+):
+    ada = person()
+    ada.open()
     path = f"{acme.path}/events/{event['id']}/tickets/{seat['id']}"
-    assert admin.patch(path, {"sales_start_at": in_minutes(time, -1)}).status_code == 200
-    time.forward(seconds=2)
-    person().open()
+    assert admin.patch(path, {"sales_start_at": in_minutes(time, minutes)}).status_code == 200
+    for _ in range(2 if minutes < 0 else minutes - 1):
+        ada.open()
+        time.forward(seconds=60 if minutes > 0 else 2)
+    assert minutes < 0 or "The sale has not started." in ada.open().text
 
-    assert person().place() is None
+    late = person()
+    for _ in range(70):
+        time.forward(seconds=1.1)
+        if ada.place() is None:
+            break
+
+    assert ada.place() is None
+    assert late.place() is not None
+
+
+def test_the_room_stays_when_the_clocks_of_two_hosts_differ(drawing, person, time, environ):
+    ada, behind = person(), person(of_app=new_app(environ))
+    ada.open()
+    time.forward(minutes=10, seconds=0.1)
+    ada.open()
+    time.forward(seconds=-0.6)  # the clock of the other host
+    behind.open()
+    time.forward(seconds=1.2)
+    behind.open()
+
+    assert behind.place() is not None
 
 
 def test_the_room_closes_if_the_event_is_canceled(drawing, acme, admin, event, person, time):

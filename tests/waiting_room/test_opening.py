@@ -32,7 +32,7 @@ def test_nobody_waits_by_default(person, seat):
 def test_it_opens_by_itself_when_the_service_is_overloaded(person, time, seat):
     person().open()
     time.forward(seconds=3)
-    assert person().preflight(waited=1.5).status_code == 201  # this order opens the room
+    assert person().preflight(waited=2.5).status_code == 201  # this order opens the room
 
     assert person().place() == 1
     assert person().preflight().json["code"] == "waiting_room"
@@ -49,7 +49,7 @@ def test_it_does_not_open_when_only_some_requests_are_late(person, time, seat):
 def test_it_stays_closed_if_it_is_off(acme, admin, event, person, time, seat):
     switch(acme, admin, event, "off")
     time.forward(seconds=3)
-    person().preflight(waited=1.5)
+    person().preflight(waited=2.5)
 
     assert person().place() is None
     assert person().preflight().status_code == 201

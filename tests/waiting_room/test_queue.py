@@ -105,6 +105,21 @@ def test_one_person_of_a_network_orders_at_a_time(opened, person, time):
     assert bob.place() is None
 
 
+def test_two_tabs_that_ask_at_once_have_one_turn(opened, person, time):
+    (ada, *_) = crowd(person, time, 3)
+    waiting = ada.client.get_cookie("waiting-room", path="/acme/summer").value
+    time.forward(seconds=3)
+    ada.open()
+    time.forward(seconds=1)
+    assert ada.place() is None
+
+    # The other tab still had the cookie of somebody who waits.
+    ada.client.set_cookie("waiting-room", waiting, path="/acme/summer")
+
+    assert ada.place() is None
+    assert ada.order().status_code == 303
+
+
 def test_a_turn_is_for_one_order(opened, person, time):
     (ada, *_) = crowd(person, time, 3)
     time.forward(seconds=3)
@@ -112,8 +127,9 @@ def test_a_turn_is_for_one_order(opened, person, time):
     time.forward(seconds=1)
 
     assert ada.order().status_code == 303
-    again = ada.order()
 
+    assert ada.place() is not None
+    again = ada.send("0" * 32)
     assert again.status_code == 429
     assert "We keep your place" in again.text
 

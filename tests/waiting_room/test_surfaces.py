@@ -150,18 +150,17 @@ def test_the_page_works_without_javascript(opened, person):
     # The second one is from memory.
     assert first.headers["Content-Security-Policy"] == page.headers["Content-Security-Policy"]
     assert {*first.headers.keys()} == {*page.headers.keys()}
-    assert '<noscript><meta http-equiv="refresh" content="3;url=/acme/summer?lang=en">' in page.text
+    assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in page.text
     assert page.headers["Cache-Control"] == "no-store"
-    assert page.headers["X-Robots-Tag"] == "noindex"
-    assert "<title>Your place: 1. It takes less than a minute." in page.text
+    assert re.search(r"<title>Your place: [12]\. It takes less than a minute\.", page.text)
 
 
 def test_places_of_a_large_crowd_take_minutes(opened, person, time, monkeypatch, event):
     monkeypatch.setattr(admitting, "GROWTH", 1.0)
     room = person().app.extensions["waiting_rooms"].of_event(event["id"])
     person().open()
-    for _ in range(5_000):
-        room.arrive(["of nobody"], "key")
+    for number in range(5_000):
+        room.arrive([f"network {number}"], "key")
     time.forward(seconds=2)
     person().open()
 

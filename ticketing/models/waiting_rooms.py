@@ -23,8 +23,8 @@ class WaitingRoom(BaseModel):
     admitted. `at`: the time of the last move. It never goes back. `admitted_until`: all places
     before this one are admitted. `per_minute`: how many are called a minute. `called`: how many
     were, in each of the last moves, as JSON. `slowed_at`: when the service was too slow the last
-    time. `caught_up_at`: since when nobody has to wait. `is_held`: orders that are not paid hold
-    all that is left.
+    time. `caught_up_at`: since when nobody has to wait. `held_since`: since when orders that are
+    not paid hold all that is left.
     """
 
     event = ForeignKeyField(Event, primary_key=True)
@@ -37,7 +37,7 @@ class WaitingRoom(BaseModel):
     called = TextField()
     slowed_at = BigIntegerField()
     caught_up_at = BigIntegerField(null=True)
-    is_held = BooleanField(default=False)
+    held_since = BigIntegerField(null=True)
 
     class Meta:
         table_name = "waiting_rooms"
@@ -57,13 +57,15 @@ class WaitingRoomArrivals(BaseModel):
 
 
 class WaitingRoomProcess(BaseModel):
-    """How fast a process of a web server answers: 99 of 100 responses, in milliseconds."""
+    """How fast a process of a web server answers: see ticketing/response_times.py."""
 
     event = ForeignKeyField(Event)
     event_id: str
     process = TextField()
     at = BigIntegerField()
-    p99_ms = IntegerField()
+    responses = IntegerField()
+    not_quick = IntegerField()
+    slow = IntegerField()
 
     class Meta:
         table_name = "waiting_room_processes"
@@ -74,13 +76,15 @@ class WaitingRoomTurn(BaseModel):
     """The turn of somebody who waited: they may order once, until `ends_at`.
 
     `place`: the id in their token. `client`: a digest of their network, which has one turn at a
-    time. `used`: they have ordered, or the turn has ended.
+    time. `site`: the same of the wide network, which may have some. `used`: they have ordered, or
+    the turn has ended.
     """
 
     event = ForeignKeyField(Event)
     event_id: str
     place = TextField()
     client = TextField()
+    site = TextField()
     began = BigIntegerField()
     ends_at = UtcDateTimeField()
     used = BooleanField(default=False)

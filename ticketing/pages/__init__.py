@@ -1,8 +1,9 @@
 """The HTML surfaces. A page calls the services that the API calls, and has no rules of its own.
 
 A file is a page: it reads a form, makes one service call, and redirects or renders a template of
-templates/pages. Pages of buyers need no cookie. The links of orders and tickets contain their
-secret, so such a page is not cached or indexed. console/ has the pages of organizers.
+templates/pages. Pages of buyers need no cookie, except in a waiting room. The links of orders and
+tickets contain their secret, so such a page is not cached or indexed. console/ has the pages of
+organizers.
 
 home.py: a tenant's events; the first page of the service
 event_networks.py: the networks on which the tickets of an event can be paid

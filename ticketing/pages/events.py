@@ -42,6 +42,7 @@ from ticketing.services.pagination import PageRequest
 from ticketing.web import guesses, origin, response_cache, waiting_room
 from ticketing.web.context import client, config, tenant_of_path
 from ticketing.web.idempotency import form_digests, once, was_sent
+from ticketing.web.waiting_room import Waits
 
 blp = PageBlueprint("events", __name__, guard=Visitor(posts_as=CallClass.PREFLIGHT))
 
@@ -53,29 +54,40 @@ _BESIDES = (answers.PREFIX, cart.QUANTITY, cart.PRICE)
 
 
 @blp.get("/<tenant:tenant>/<slug:event>")
-def show_event(tenant: str, event: str) -> AnyResponse:
+def show_event(tenant: str, event: str) -> Response:
     """Show a published event with its order form, or say that it was canceled; or a series.
 
     A voucher's code in the query shows its prices, and the ticket types that it opens. If others
     came first, show the place of this person in the waiting room.
     """
     if (waits := waiting_room.waits(request.environ)) is not None:
-        return waiting_room.page(
-            waits, render_waiting_room(tenant_of_path(), event, waits), HEADERS
-        )
+        return _waiting(event, waits)
     code = request.args.get(response_cache.CODE, "").strip()
     try:
         if code:
-            return _with_code(tenant_of_path(), event, code)
+            asked = public_listing.find_event(tenant_of_path(), event)
+            return _place_of(asked) or _with_code(tenant_of_path(), event, code)
         found = public_listing.get_listing(tenant_of_path(), event, _all(), config())
     except NotFound:
         return _canceled_or_series(tenant_of_path(), event)
     listing = found.value
-    if waiting_room.has_to_wait(listing.event):
-        return redirect(request.full_path, 303)  # this process knows the room now: see web/front.py
-    waiting_room.want_before_sale(listing.event, listing.ticket_types.data)
+    if (answer := _place_of(listing.event)) is not None:
+        return answer
+    waiting_room.want_before_sale(listing.event)
     page = render_event(tenant_of_path(), listing, Form(key=response_cache.FORM_KEY))
     return response_cache.page(found.version, page, _headers(listing.event), tenant)
+
+
+def _place_of(event: Event) -> Response | None:
+    """Return the page of somebody who has to wait, if this process did not know that before."""
+    answer = waiting_room.enter(event)
+    waits = waiting_room.waits(request.environ)
+    return answer if waits is None or answer is not None else _waiting(event.slug, waits)
+
+
+def _waiting(event: str, waits: Waits) -> Response:
+    page = render_waiting_room(tenant_of_path(), event, waits)
+    return waiting_room.page(waits, page, HEADERS)
 
 
 def _headers(event: Event) -> Sequence[tuple[str, str]]:
@@ -96,7 +108,8 @@ def order(tenant: str, event: str) -> AnyResponse:
         made = _order(event, form, wanted)
         made = replace(made, read=checkout.read_only_type(tenant, made))
         if _may_order(made):
-            return redirect(links.order(_once(tenant, made), config().keyring), 303)
+            ordered = redirect(links.order(_once(tenant, made), config().keyring), 303)
+            return waiting_room.leave(ordered, f"/{tenant}/{event}")
     except NotFound:
         public_listing.get_canceled_event(tenant_of_path(), event)
         return redirect(f"/{tenant}/{event}{render.chosen_query()}", 303)
@@ -149,7 +162,7 @@ def _order(event: str, form: Mapping[str, Any], wanted: Sequence[Wanted]) -> Ord
         buyer_name=form.get("name"),
         locale=locales.chosen(request.environ["QUERY_STRING"]),
         answers=_answers(event, [each.ticket_id for each in wanted]),
-        entrance=waiting_room.entrance(),
+        entrance=waiting_room.entrance_of_page(),
     )
 
 

@@ -15,7 +15,6 @@ from ticketing.errors import (
     IntentExpired,
     IntentReversed,
     Invalid,
-    InWaitingRoom,
     LookedJustNow,
     NetworkUnavailable,
     NotFound,
@@ -41,7 +40,7 @@ from ticketing.services.payments import (
     home_choice,
     refund_addresses,
 )
-from ticketing.web import origin, rate_limit, waiting_room
+from ticketing.web import origin, rate_limit
 from ticketing.web.context import address, client, config
 from ticketing.web.idempotency import once
 
@@ -218,6 +217,8 @@ def _once(act: Callable[[], str]) -> str:
 
 def _order_again() -> str:
     before = intents.find(g.order)
+    if before.event.is_queueing:
+        raise _Asked
     wanted = Order(
         event_id=before.event_id,
         wanted=[_again(item) for item in before.items],
@@ -227,13 +228,12 @@ def _order_again() -> str:
         buyer_name=before.buyer_name,
         locale=before.locale,
         answers=answers.again(before),
-        entrance=waiting_room.entrance(),
     )
     try:
         return checkout.preflight(before.tenant_id, wanted, config()).id
     except NotFound:
         raise SalesEnded from None  # it was sold once
-    except (Invalid, NetworkUnavailable, InWaitingRoom):
+    except (Invalid, NetworkUnavailable):
         raise _Asked from None
 
 

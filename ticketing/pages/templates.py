@@ -5,7 +5,6 @@ Example: `{% trans name=event.title %}Tickets for {{ name }}{% endtrans %}` is l
 page.
 """
 
-import re
 from collections.abc import Iterable, Iterator, MutableMapping
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,7 +14,6 @@ from jinja2 import Template
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
-_LINE_END = re.compile(r"\s*\n\s*")
 _MARK = "\0"
 """Before and after the name of a variable in a message that is being loaded."""
 
@@ -169,4 +167,5 @@ def _text(tokens: _Tokens) -> tuple[str, set[str]] | None:
             text += data[0].value.replace("%", "%%")
         else:
             return None
-    return _LINE_END.sub(" ", text.strip()), names
+    lines = (line.strip() for line in text.split("\n"))
+    return " ".join(line for line in lines if line), names

@@ -38,7 +38,8 @@ class Front:
             rooms.look()
         answer = self._answer(environ, start_response)
         # How fast people get their place says nothing about orders.
-        if waiting_room.waits(environ) is None:
+        is_of_load = precedence.shows_load(environ["REQUEST_METHOD"], environ["PATH_INFO"])
+        if is_of_load and waiting_room.waits(environ) is None:
             rooms.times.record(waited + time.monotonic() - began)
         return answer
 
@@ -54,7 +55,8 @@ class Front:
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [ready.body]
 
     def _find(self, environ: dict[str, Any]) -> Ready | None:
-        if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or environ.get("CONTENT_LENGTH"):
+        has_body = environ.get("CONTENT_LENGTH") not in (None, "", "0")
+        if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or has_body:
             return None
         try:
             waiting = waiting_room.find(environ, self._extensions)

@@ -15,19 +15,19 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from flask import Response, current_app, request
+from werkzeug import Response as AnyResponse
 
 from ticketing import locales
 from ticketing.config import Config
 from ticketing.errors import InWaitingRoom
 from ticketing.limits import CallClass
 from ticketing.models.events import Event
-from ticketing.models.ticket_types import TicketType
 from ticketing.services.waiting_room import places, turns
 from ticketing.services.waiting_room.entrance import Entrance
 from ticketing.services.waiting_room.rooms import Room, Rooms, Visit
 from ticketing.waiting_room import WaitReason
 from ticketing.web import client_ip, rate_limit
-from ticketing.web.context import caller_or_none, client, client_of, config
+from ticketing.web.context import caller_or_none, client, client_of, config, networks
 from ticketing.web.ready_response import Ready
 
 HEADER = "Waiting-Room-Token"
@@ -49,7 +49,7 @@ _RENDERED_SECONDS, _MOST_RENDERED = 60.0, 200
 _WAITS, _IS_ADMITTED = "ticketing.waits", "ticketing.admitted"
 _MINUTES = (*range(1, 11), 15, 20, 30, 45, 60)
 MORE_THAN_AN_HOUR = 61
-_PRIVATE = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
+_NO_STORE = ("Cache-Control", "no-store")
 
 
 class Waits(NamedTuple):
@@ -106,22 +106,24 @@ def find(environ: dict[str, Any], extensions: dict[str, Any]) -> Ready | None:
     """
     rooms: Rooms = extensions["waiting_rooms"]
     room = rooms.of_path(environ["PATH_INFO"])
-    if room is None:
-        return None
+    return None if room is None else _answer(room, environ, extensions)
+
+
+def _answer(room: Room, environ: dict[str, Any], extensions: dict[str, Any]) -> Ready | None:
     settings: Config = extensions["ticketing"]
+    networks = client_ip.networks(environ, settings.trusted_proxies)
+    visit = room.visit(_cookie(environ), networks, settings.keyring)
+    if visit.is_admitted:
+        environ[_IS_ADMITTED] = True
+        return None
     allowance = rate_limit.spend(environ, extensions["limiter"], settings, CallClass.PUBLIC)
     if allowance is not None and not allowance.granted:
         return None
-    who = client_of(environ, settings)
-    visit = room.visit(_cookie(environ), who, settings.keyring)
     if visit.is_called:
-        visit = _begin(room, visit, who, settings)
+        visit = _begin(room, visit, networks, client_of(environ, settings), settings)
+    token = places.token(visit.place, room.name, networks, settings.keyring.current)
     if visit.is_admitted:
-        if visit.is_called:
-            return _enter(environ, room, visit, who, settings)
-        environ[_IS_ADMITTED] = True
-        return None
-    token = places.token(visit.place, room.name, who, settings.keyring.current)
+        return _enter(environ, room, token, settings)
     waits = environ[_WAITS] = Waits(room, visit, token)
     rendered = extensions["waiting_pages"].get(_key(waits, environ))
     return None if rendered is None else _ready(waits, rendered, environ, settings)
@@ -137,36 +139,47 @@ def page(waits: Waits, body: str, headers: Sequence[tuple[str, str]]) -> Respons
     """Keep a rendered page of a room, and return it for this person."""
     extensions, rendered = current_app.extensions, Rendered(body.encode(), headers)
     extensions["waiting_pages"].keep(_key(waits, request.environ), rendered)
-    ready = _ready(waits, rendered, request.environ, config())
+    return _response(_ready(waits, rendered, request.environ, config()))
+
+
+def _response(ready: Ready) -> Response:
     return Response(ready.body, ready.status, list(ready.headers))
 
 
-def has_to_wait(event: Event) -> bool:
-    """Return whether a room is open that `find` did not know yet: the same request has to wait."""
-    if not event.is_queueing or _IS_ADMITTED in request.environ:
-        return False
-    rooms: Rooms = current_app.extensions["waiting_rooms"]
-    return rooms.of_event(event.id) is not None
+def enter(event: Event) -> Response | None:
+    """Let somebody wait whose process did not know of the room of an event.
+
+    Return the answer to them. None if they need not wait, or if `waits` says that they do and their
+    page has to be rendered.
+    """
+    environ, extensions = request.environ, current_app.extensions
+    if not event.is_queueing or _IS_ADMITTED in environ:
+        return None
+    room = extensions["waiting_rooms"].of_event(event.id)
+    ready = None if room is None else _answer(room, environ, extensions)
+    return None if ready is None else _response(ready)
 
 
-def want_before_sale(event: Event, ticket_types: Sequence[TicketType]) -> None:
+def want_before_sale(event: Event) -> None:
     """Let the waiting room of an event open, if its organizer wants it and the sale starts soon."""
     rooms: Rooms = current_app.extensions["waiting_rooms"]
-    rooms.want_before_sale(event, ticket_types)
+    rooms.want_before_sale(event)
 
 
 def limited_entrance() -> Entrance | None:
-    """Return the entrance for the current request. None: it has a credential, and never waits."""
-    return None if caller_or_none() else entrance()
+    """Return the entrance for a request of the API. None: it has a credential, and never waits."""
+    return None if caller_or_none() else entrance(request.headers.get(HEADER))
 
 
-def entrance(token: str | None = None) -> Entrance:
-    """Return the entrance for the current request, whether it has a credential or not.
+def entrance_of_page() -> Entrance:
+    """Return the entrance for a form of a page. The token is in its cookie."""
+    return entrance(_cookie(request.environ))
 
-    `token` is that of the request's body. Without it, that of its header or its cookie counts.
-    """
-    offered = token or request.headers.get(HEADER) or _cookie(request.environ)
-    return Entrance(current_app.extensions["waiting_rooms"], offered, client(), config().keyring)
+
+def entrance(token: str | None) -> Entrance:
+    """Return the entrance for the current request, whether it has a credential or not."""
+    rooms: Rooms = current_app.extensions["waiting_rooms"]
+    return Entrance(rooms, token, networks(), client(), config().keyring)
 
 
 def keep_place(response: Response, error: Exception, path: str) -> Response:
@@ -177,27 +190,34 @@ def keep_place(response: Response, error: Exception, path: str) -> Response:
     return response
 
 
-def _begin(room: Room, visit: Visit, who: tuple[str, ...], settings: Config) -> Visit:
+def leave(response: AnyResponse, path: str) -> AnyResponse:
+    """Let the browser forget the place of somebody who has ordered: it is of no use any more."""
+    if _cookie(request.environ) is not None:
+        gone = f"{COOKIE}=; Max-Age=0; Path={path}; HttpOnly; SameSite=Lax"
+        response.headers.add("Set-Cookie", gone)
+    return response
+
+
+def _begin(
+    room: Room, visit: Visit, networks: Sequence[str], who: Sequence[str], settings: Config
+) -> Visit:
     place = visit.place
-    ends = turns.begin(room.event.id, place.id, who, room.now())
+    ends = room.begin_turn(place, who)
     if ends is not None:
         return replace(visit, place=replace(place, ends=ends), is_admitted=True)
     if turns.has_begun(room.event.id, place.id):
-        return room.newcomer(who, settings.keyring)
+        return room.newcomer(networks, settings.keyring)
     return room.next_one(place)
 
 
-def _enter(
-    environ: dict[str, Any], room: Room, visit: Visit, who: tuple[str, ...], settings: Config
-) -> Ready:
+def _enter(environ: dict[str, Any], room: Room, token: str, settings: Config) -> Ready:
     """Send somebody to the same page once more, with a token that opens it."""
-    token = places.token(visit.place, room.name, who, settings.keyring.current)
-    query = environ["QUERY_STRING"]
+    path, query = environ["PATH_INFO"], environ["QUERY_STRING"]
     headers = [
-        *_PRIVATE,
-        ("Location", f"{room.path}?{query}" if query else room.path),
+        _NO_STORE,
+        ("Location", f"{path}?{query}" if query else path),
         ("Content-Length", "0"),
-        ("Set-Cookie", _set_cookie(token, room.path, environ, settings)),
+        ("Set-Cookie", _set_cookie(token, path, environ, settings)),
     ]
     return Ready("303 SEE OTHER", headers, b"", ROUTE, room.event.tenant.slug)
 
@@ -209,10 +229,10 @@ def _ready(waits: Waits, page: Rendered, environ: dict[str, Any], settings: Conf
     headers = [
         ("Content-Type", "text/html; charset=utf-8"),
         *page.headers,
-        *_PRIVATE,
+        _NO_STORE,
         ("Content-Length", str(len(filled))),
         ("Retry-After", str(visit.retry_after)),
-        ("Set-Cookie", _set_cookie(token, room.path, environ, settings)),
+        ("Set-Cookie", _set_cookie(token, environ["PATH_INFO"], environ, settings)),
     ]
     return Ready("200 OK", headers, filled, ROUTE, room.event.tenant.slug)
 

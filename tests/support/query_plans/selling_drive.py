@@ -8,6 +8,7 @@ from tests.support.factories import PRICE, Api
 from tests.support.mails import PUBLIC_URL
 from tests.support.query_plans.admissions_drive import post_twice
 from tests.support.query_plans.catalog_drive import MemberBrowser
+from tests.support.remote import eventually
 from tests.support.waiting import SAME_ORIGIN, page_of
 from ticketing import clock, ids
 from ticketing.models.admissions import Admission
@@ -67,9 +68,10 @@ class SellingDrive:
     crowded: Event
 
     def wait_and_come(self) -> None:
-        """Wait for what is sold out; get a deposit back; sell at the door."""
+        """Wait for what is sold out, and in a crowd; get a deposit back; sell at the door."""
         member = MemberBrowser(self.app, "acme", "seller@example.org")
         self._wait(member)
+        self._wait_in_a_crowd(member)
         self._come(member)
         self._sell_at_the_door()
         large = MemberBrowser(self.app, "fair", "list@example.org")
@@ -131,6 +133,20 @@ class SellingDrive:
         member.open(f"/console/events/{event['id']}/waiting-list")
         Event.update(doors_open_at=clock.now()).where(Event.id == event["id"]).execute()
         self._work()
+
+    def _wait_in_a_crowd(self, member: MemberBrowser) -> None:
+        event = self.acme.event(title="Crowd", waiting_room="off")
+        ticket = self.acme.ticket(event, price_amount=0, chain_id=None, capacity=100)
+        here, page = f"{self.acme.path}/events/{event['id']}", f"/acme/{event['slug']}"
+        member.press(f"/console/events/{event['id']}/waiting-room", {"waiting_room": "on"})
+        member.open(f"/console/events/{event['id']}")
+        assert self.acme.api().get(f"{here}/waiting-room").json["is_open"]
+        assert self.acme.preflight(ticket).status_code == 429
+        browser, asked = self.app.test_client(), {"base_url": PUBLIC_URL}
+        # One network has one turn at a time, so only this browser is admitted.
+        eventually(lambda: b"idempotency_key" in browser.get(page, **asked).data)
+        assert self.acme.preflight(ticket).status_code == 429
+        member.press(f"/console/events/{event['id']}/waiting-room", {"waiting_room": "off"})
 
     def _come(self, member: MemberBrowser) -> None:
         ticket = self.acme.ticket(deposit_amount=PRICE // 2)

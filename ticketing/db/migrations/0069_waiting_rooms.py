@@ -14,7 +14,7 @@ TABLES = {
         called TEXT NOT NULL,
         slowed_at BIGINT NOT NULL,
         caught_up_at BIGINT,
-        is_held BOOLEAN NOT NULL DEFAULT FALSE
+        held_since BIGINT
     """,
     "waiting_room_arrivals": """
         event_id TEXT NOT NULL REFERENCES events (id),
@@ -26,13 +26,16 @@ TABLES = {
         event_id TEXT NOT NULL REFERENCES events (id),
         process TEXT NOT NULL,
         at BIGINT NOT NULL,
-        p99_ms INTEGER NOT NULL,
+        responses INTEGER NOT NULL,
+        not_quick INTEGER NOT NULL,
+        slow INTEGER NOT NULL,
         PRIMARY KEY (event_id, process)
     """,
     "waiting_room_turns": """
         event_id TEXT NOT NULL REFERENCES events (id),
         place TEXT NOT NULL,
         client TEXT NOT NULL,
+        site TEXT NOT NULL,
         began BIGINT NOT NULL,
         ends_at TIMESTAMPTZ NOT NULL,
         used BOOLEAN NOT NULL DEFAULT FALSE,
@@ -45,6 +48,7 @@ COLUMNS = (
 )
 INDEXES = (
     "UNIQUE INDEX one_turn_of_client ON waiting_room_turns (event_id, client) WHERE NOT used",
+    "INDEX turns_of_site ON waiting_room_turns (event_id, site) WHERE NOT used",
     "INDEX turns_by_beginning ON waiting_room_turns (event_id, began)",
 )
 

@@ -159,6 +159,8 @@ def change(
             if slug != event.slug and event.status != Publication.DRAFT:
                 raise SlugFixed
             changed = [name for name, value in fields.items() if getattr(event, name) != value]
+            if "waiting_room" in changed:
+                switching.switch(event, fields["waiting_room"])
             if "capacity" in fields:
                 event_capacity.change(event, fields["capacity"])
             before = event.start_at, event.over_at
@@ -170,8 +172,6 @@ def change(
                     raise InThePast
                 event.erasure_due_at = event.erased_at = event.erasure_tried_at = None
             _save(event)
-            if "waiting_room" in changed:
-                switching.switch(event)
             if not {"slug", "series"}.isdisjoint(changed):
                 series.check_free(tenant.id, [event.slug], event.series)
             if changed:

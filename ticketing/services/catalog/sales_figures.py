@@ -25,7 +25,7 @@ from peewee import JOIN, SQL, Case, Expression, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.constants import AdmissionStatus, IntentStatus, Publication
-from ticketing.db.connection import is_sqlite
+from ticketing.db.connection import is_sqlite, snapshot
 from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
@@ -230,8 +230,9 @@ def tickets_of(tenant_id: str) -> Tickets:
     everything = TicketType.select(TicketType.id).where(of_tenant)
     handed_out = _merchandise_types(of_tenant)
     given = _guests(Event.tenant == tenant_id)
-    of_all, merchandise = (_valid(of).count() for of in (everything, handed_out))
-    guests = given.count() - given.where(Admission.ticket_type.in_(handed_out)).count()
+    with snapshot():
+        of_all, merchandise = (_valid(of).count() for of in (everything, handed_out))
+        guests = given.count() - given.where(Admission.ticket_type.in_(handed_out)).count()
     return Tickets(of_all - merchandise - guests, guests, merchandise)
 
 
@@ -286,9 +287,10 @@ def _people(
 ) -> Mapping[str, tuple[int, ...]]:
     """Return each event's valid tickets of orders, of guests, how many entered, and merchandise."""
     ticket_ids = [each.id for of in types.values() for each in of]
-    valid, given = _by_type(_valid(ticket_ids)), _by_type(_guests(Event.id.in_(event_ids)))
     came = Admission.event.in_(event_ids) & Admission.redeemed_at.is_null(False)
-    entered = _by_type(Admission.select().where(came))
+    with snapshot():  # tickets are what is valid without the guests, so both must be of one moment
+        valid, given = _by_type(_valid(ticket_ids)), _by_type(_guests(Event.id.in_(event_ids)))
+        entered = _by_type(Admission.select().where(came))
     found = {}
     for event_id, of in types.items():
         seats = [each.id for each in of if each.admission]

@@ -1,27 +1,26 @@
 """How a waiting room moves: whom it calls next, and how many. Pure arithmetic.
 
-The number that is called a minute follows the response times: it grows while the service is quick,
-and falls when it is slow. Of those who are called, some are gone. They need no answer, so the
-service stays quick, and more are called.
+The number that is called a minute follows the response times of all processes together: it grows
+while 99 of 100 responses are quick, and falls when more than one of 100 is slow. Of those who are
+called, some are gone. They need no answer, so the service stays quick, and more are called.
 
-Example: 600 are called a minute. A second later, 99 of 100 responses took 80 ms at most, so 10 more
-are admitted, and 720 are called a minute. If they took 700 ms, it would be 360.
+Example: 600 are called a minute. Of the last 500 responses, 3 were not quick. So 10 more are
+admitted after a second, and 630 are called a minute. If 6 were slow, it would be 300.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ticketing.response_times import Counts
 from ticketing.services.waiting_room.arrivals import Arrivals
 from ticketing.services.waiting_room.places import SECOND
 
 FIRST_PER_MINUTE, LEAST_PER_MINUTE, MOST_PER_MINUTE = 600, 60, 120_000
 
-QUICK_MS, SLOW_MS = 250, 400
-"""If 99 of 100 responses take less, more are called; if they take longer, fewer."""
-
-GROWTH, CAREFUL_GROWTH, CUT = 1.2, 1.03, 0.6
-"""By what the number is multiplied, in each second."""
+GROWTH, CAREFUL_GROWTH, CUT = 1.05, 1.02, 0.5
+"""By what the number is multiplied, in each second. Who is called comes some seconds later, so more
+would be called than can be served before that shows."""
 
 SLOW_FOR = 4 * SECOND
 """A response that was slow still counts for so long, so the number is cut once in that time."""
@@ -35,8 +34,14 @@ COUNTED_AFTER = 2 * SECOND
 MEMORY = 10
 """How many moves `called` has."""
 
+COMING_MOVES = 5
+"""Who was called in the last moves, and did not come yet, may still come."""
+
 CLOSES_AFTER = 20 * SECOND
 """The room closes if nobody had to wait for so long."""
+
+HELD_LONGEST = 20 * 60 * SECOND
+"""It also closes if unpaid orders hold all that is left for so long."""
 
 _LONGEST_STEP = 5 * SECOND
 _MINUTE = 60 * SECOND
@@ -54,7 +59,7 @@ class State:
     called: tuple[int, ...] = ()
     slowed_at: int = 0
     caught_up_at: int | None = None
-    is_held: bool = False
+    held_since: int | None = None
 
     @property
     def is_draw(self) -> bool:
@@ -71,15 +76,26 @@ class State:
 class Seen:
     """What a move depends on, besides the room.
 
-    `came`: how many of those who were called began their turn in the last moves. `ordering`: how
-    many have their turn now. `left`: how many seats can be held. None: unlimited.
+    `times`: of all processes, in the last seconds. `came`: how many of those who were called began
+    their turn in the last moves. `ordering`: how many have their turn now. `left`: how many seats
+    can be held. None: unlimited.
     """
 
     arrivals: Arrivals
-    p99_ms: int
+    times: Counts
     came: int
     ordering: int
     left: int | None
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether 99 of 100 responses were quick. One that was not does not count."""
+        return self.times.not_quick <= max(1, self.times.responses // 100)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether more than one of 100 responses was slow. One alone does not count."""
+        return self.times.slow > max(1, self.times.responses // 100)
 
 
 def opened(now: int, sale_starts: int | None) -> State:
@@ -99,7 +115,7 @@ def moved(room: State, at: int, seen: Seen) -> State:
     room = _paced(room, at, elapsed, seen)
     number = max(1, room.per_minute * elapsed // _MINUTE)
     if seen.left is not None:
-        coming = max(0, sum(room.called) - seen.came)
+        coming = max(0, sum(room.called[-COMING_MOVES:]) - seen.came)
         number = min(number, max(0, seen.left - seen.ordering - coming))
     before = seen.arrivals.before(room.admitted_until)
     newest = (at - COUNTED_AFTER) // SECOND * SECOND
@@ -116,27 +132,29 @@ def moved(room: State, at: int, seen: Seen) -> State:
         admitted_until=until,
         called=(*room.called, called)[-MEMORY:],
         caught_up_at=(room.caught_up_at or at) if is_caught_up else None,
-        is_held=not number,
+        held_since=(room.held_since or at) if seen.left == 0 else None,
     )
 
 
 def may_close(room: State, seen: Seen) -> bool:
-    """Return whether nobody had to wait for some time, and the service is quick."""
+    """Return whether nobody had to wait for some time, or nothing was left for a long time."""
+    if room.held_since is not None and room.at - room.held_since >= HELD_LONGEST:
+        return True
     return (
         room.caught_up_at is not None
         and room.at - room.caught_up_at >= CLOSES_AFTER
-        and seen.p99_ms < SLOW_MS
+        and not seen.is_slow
     )
 
 
 def _paced(room: State, at: int, elapsed: int, seen: Seen) -> State:
     """Return a room with the number of people to call a minute from now on."""
     seconds = elapsed / SECOND
-    if seen.p99_ms > SLOW_MS:
+    if seen.is_slow:
         if at - room.slowed_at < SLOW_FOR:
             return room
         return replace(room, per_minute=_within(room.per_minute * CUT), slowed_at=at)
-    if seen.p99_ms >= QUICK_MS or room.caught_up_at is not None:
+    if not seen.is_quick or room.caught_up_at is not None:
         return room
     have_come = seen.came * SHOWN_UP >= sum(room.called)
     growth = GROWTH if have_come else CAREFUL_GROWTH

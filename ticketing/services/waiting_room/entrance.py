@@ -16,15 +16,20 @@ from ticketing.waiting_room import WaitReason
 class Entrance:
     """The entrance of the waiting room, for one request of a buyer without a credential.
 
-    `token` is theirs, None if they have none. `client`: digests of their networks, from narrow to
-    wide.
+    `token` is theirs, None if they have none. `networks`: those of their address, from narrow to
+    wide, and `client` the digests of these.
     """
 
     def __init__(
-        self, rooms: Rooms, token: str | None, client: Sequence[str], keyring: Keyring
+        self,
+        rooms: Rooms,
+        token: str | None,
+        networks: Sequence[str],
+        client: Sequence[str],
+        keyring: Keyring,
     ) -> None:
         self._rooms, self._token = rooms, token
-        self._client, self._keyring = client, keyring
+        self._networks, self._client, self._keyring = networks, client, keyring
 
     def check(self, event: Event, tenant_id: str) -> None:
         """Check whether they may order now. InWaitingRoom."""
@@ -41,18 +46,17 @@ class Entrance:
         if room is None:
             return
         place = self._called(room)
-        has_turn = place.ends or turns.begin(event.id, place.id, self._client, room.now())
-        if not has_turn:
+        if not (place.ends or room.begin_turn(place, self._client)):
             raise self._refused(room, place)
         if not turns.use(event.id, place.id):
-            raise self.error(room, room.newcomer(self._client, self._keyring))
+            raise self.error(room, room.newcomer(self._networks, self._keyring))
 
     def error(self, room: Room, visit: Visit) -> InWaitingRoom:
         """Return what to say to somebody who has to wait."""
         is_drawn = visit.reason is not WaitReason.DRAW
         return InWaitingRoom(
             retry_after=visit.retry_after,
-            token=places.token(visit.place, room.name, self._client, self._keyring.current),
+            token=places.token(visit.place, room.name, self._networks, self._keyring.current),
             place=visit.ahead + 1 if is_drawn else None,
             wait_seconds=visit.wait_seconds,
             wait_reason=visit.reason,
@@ -66,7 +70,7 @@ class Entrance:
 
     def _called(self, room: Room) -> Place:
         """Return the place of somebody whose turn it is. InWaitingRoom."""
-        visit = room.visit(self._token, self._client, self._keyring)
+        visit = room.visit(self._token, self._networks, self._keyring)
         if not (visit.is_admitted or visit.is_called):
             raise self.error(room, visit)
         return visit.place
@@ -74,5 +78,5 @@ class Entrance:
     def _refused(self, room: Room, place: Place) -> InWaitingRoom:
         """Return why a turn cannot begin: it was used, or another one of the network goes on."""
         if turns.has_begun(room.event.id, place.id):
-            return self.error(room, room.newcomer(self._client, self._keyring))
+            return self.error(room, room.newcomer(self._networks, self._keyring))
         return self.error(room, room.next_one(place))

@@ -42,7 +42,7 @@ def of_event(event: Event) -> Figures:
     arrivals = Arrivals((each.second, each.people) for each in rows.order_by(came.second))
     waiting = arrivals.total - arrivals.before(state.admitted_until)
     pace = state.called_per_minute or state.per_minute
-    reason = WaitReason.HELD if state.is_held else WaitReason.QUEUE
+    reason = WaitReason.HELD if state.held_since else WaitReason.QUEUE
     return Figures(
         mode,
         is_open=True,
@@ -50,5 +50,5 @@ def of_event(event: Event) -> Figures:
         reason=WaitReason.DRAW if state.is_draw else reason,
         waiting=waiting,
         admitted_per_minute=0 if state.is_draw else state.called_per_minute,
-        wait_seconds=None if state.is_draw or state.is_held else 60 * waiting // pace,
+        wait_seconds=None if state.is_draw or state.held_since else 60 * waiting // pace,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import datetime
 
 from ticketing import clock
@@ -40,12 +41,24 @@ def open_room(event_id: str, tenant_id: str, sale_starts: datetime | None = None
     return True
 
 
-def close_room(event_id: str, tenant_id: str) -> None:
-    """Close the room of an event, if it is open. Everybody may order then."""
-    with write_transaction():
-        is_open = Event.id == event_id, Event.is_queueing
+class _Moved(Exception):
+    """The room is not as it was any more."""
+
+
+def close_room(event_id: str, tenant_id: str, as_of: State | None = None) -> None:
+    """Close the room of an event, if it is open. Everybody may order then.
+
+    `as_of`: only if no process has moved it since.
+    """
+    is_open = Event.id == event_id, Event.is_queueing
+    same = [WaitingRoom.event == event_id]
+    if as_of is not None:
+        same += [WaitingRoom.opened == as_of.opened, WaitingRoom.at == as_of.at]
+    with suppress(_Moved), write_transaction():
         if Event.update(is_queueing=False).where(*is_open).execute() != 1:
             return
+        if WaitingRoom.delete().where(*same).execute() != 1:
+            raise _Moved  # the event stays as it was
         _clear(event_id)
         catalog_version.advance(tenant_id)
 

@@ -36,35 +36,37 @@ class Place:
     ends: int = 0
 
 
-def new(event_id: str, second: int, client: Sequence[str], secret_key: str) -> Place:
-    """Return a new place for somebody who comes in this second."""
-    lot = int(keyed_digest(secret_key, "waiting-room-lot", f"{event_id} {client[-1]}")[:12], 16)
+def new(event_id: str, second: int, networks: Sequence[str], secret_key: str) -> Place:
+    """Return a new place for somebody who comes in this second.
+
+    `networks`: those of their address, the narrow one first.
+    """
+    lot = int(keyed_digest(secret_key, "waiting-room-lot", f"{event_id} {networks[-1]}")[:12], 16)
     place_id = ids.base32(secrets.randbits(_ID_BITS), _ID_LENGTH)
     return Place(place_id, second * SECOND + lot % SECOND, second)
 
 
-def token(place: Place, room: str, client: Sequence[str], secret_key: str) -> str:
+def token(place: Place, room: str, networks: Sequence[str], secret_key: str) -> str:
     """Return the token of a place. It counts for this opening of the room, and this network.
 
-    `room`: the event and the time of the opening. `client`: digests of the networks, the narrow one
-    first.
+    `room`: the event and the time of the opening.
     """
     body = f"{place.position}_{place.seen}_{place.ends}_{place.id}"
-    return f"{_PREFIX}{body}_{_digest(secret_key, room, client, body)}"
+    return f"{_PREFIX}{body}_{_digest(secret_key, room, networks, body)}"
 
 
-def read(offered: str | None, room: str, client: Sequence[str], keyring: Keyring) -> Place | None:
+def read(offered: str | None, room: str, networks: Sequence[str], keyring: Keyring) -> Place | None:
     """Return the place of a token. None if it is not one of this opening and network."""
     match = None if offered is None else _SHAPE.fullmatch(offered)
     if match is None:
         return None
     position, seen, ends, place_id, digest = match.groups()
     body = f"{position}_{seen}_{ends}_{place_id}"
-    genuine = [_digest(each, room, client, body) for each in keyring.accepted]
+    genuine = [_digest(each, room, networks, body) for each in keyring.accepted]
     if not same_as_any(digest, genuine):
         return None
     return Place(place_id, int(position), int(seen), int(ends))
 
 
-def _digest(secret_key: str, room: str, client: Sequence[str], body: str) -> str:
-    return keyed_digest(secret_key, "waiting-room", f"{room} {client[0]} {body}")[:_DIGITS]
+def _digest(secret_key: str, room: str, networks: Sequence[str], body: str) -> str:
+    return keyed_digest(secret_key, "waiting-room", f"{room} {networks[0]} {body}")[:_DIGITS]

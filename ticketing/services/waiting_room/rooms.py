@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from peewee import DatabaseError, InterfaceError, ModelInsert, ModelSelect, fn
+from peewee import Case, DatabaseError, InterfaceError, ModelInsert, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.constants import Publication
@@ -27,21 +27,23 @@ from ticketing.db.connection import close_broken_connection, locked, write_trans
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
-from ticketing.models.ticket_types import TicketType
 from ticketing.models.waiting_rooms import (
     WaitingRoom,
     WaitingRoomArrivals,
     WaitingRoomProcess,
     WaitingRoomTurn,
 )
-from ticketing.response_times import ResponseTimes
-from ticketing.services.waiting_room import admitting, opening, pauses, places, seats
+from ticketing.response_times import Counts, ResponseTimes
+from ticketing.services.waiting_room import admitting, opening, pauses, places, seats, turns
 from ticketing.services.waiting_room.admitting import Seen, State
 from ticketing.services.waiting_room.arrivals import Arrivals
 from ticketing.services.waiting_room.places import SECOND, Place
+from ticketing.services.waiting_room.seats import Seats
 from ticketing.waiting_room import DRAW_SECONDS, PATIENCE_SECONDS, WaitingRoomMode, WaitReason
 
 LOOK_SECONDS = 1.0
+LATELY_SECONDS, MOST_LATELY = 5.0, 2_000
+"""For how long a network that came is known, and how many are."""
 REPORTED_FOR = 4 * SECOND
 """Response times of a process that has not reported them for longer do not count."""
 
@@ -78,6 +80,8 @@ class Room:
         self.moved_at = clock.monotonic()
         self._lock = threading.Lock()
         self._came: Counter[int] = Counter()
+        self._lately: set[int] = set()
+        self._lately_since = 0.0
         self._latest = state.at
 
     @property
@@ -92,26 +96,40 @@ class Room:
 
     def now(self) -> int:
         """Return the time of the room."""
-        passed = int((clock.monotonic() - self.moved_at) * SECOND)
         with self._lock:
+            passed = int((clock.monotonic() - self.moved_at) * SECOND)
             self._latest = max(self._latest, self.state.at + passed)
             return self._latest
 
     def update(self, state: State, arrivals: Arrivals) -> None:
         """Take over what the database says."""
-        if state.at != self.state.at:
-            self.moved_at = clock.monotonic()
-        self.state, self.arrivals = state, arrivals
+        with self._lock:
+            if state.at != self.state.at:
+                self.moved_at = clock.monotonic()
+            self.state, self.arrivals = state, arrivals
 
-    def arrive(self, client: Sequence[str], secret_key: str) -> Place:
-        """Return a new place for somebody who comes now, and count them."""
+    def arrive(self, networks: Sequence[str], secret_key: str) -> Place:
+        """Return a new place for somebody who comes now, and count them.
+
+        Of one network, one person is counted in some seconds: programs that keep no token would
+        count again and again, and those behind one address have one turn at a time.
+        """
         now, starts = self.now(), self.state.sale_starts
         second = now // SECOND
         if starts is not None and now < starts:
             second = starts // SECOND - 1
         with self._lock:
-            self._came[second] += 1
-        return replace(places.new(self.event.id, second, client, secret_key), seen=now // SECOND)
+            if self._is_first_lately(networks[0]):
+                self._came[second] += 1
+        return replace(places.new(self.event.id, second, networks, secret_key), seen=now // SECOND)
+
+    def _is_first_lately(self, network: str) -> bool:
+        now, who = clock.monotonic(), hash(network)
+        if now - self._lately_since > LATELY_SECONDS or len(self._lately) >= MOST_LATELY:
+            self._lately, self._lately_since = set(), now
+        is_first = who not in self._lately
+        self._lately.add(who)
+        return is_first
 
     def take_arrivals(self) -> Counter[int]:
         """Return how many came since the last call, by second."""
@@ -135,15 +153,15 @@ class Room:
         """How many people wait."""
         return self.arrivals.total - self.arrivals.before(self.state.admitted_until)
 
-    def visit(self, offered: str | None, client: Sequence[str], keyring: Keyring) -> Visit:
+    def visit(self, offered: str | None, networks: Sequence[str], keyring: Keyring) -> Visit:
         """Return what to say to somebody with this token. They get a place if it is not valid.
 
-        `client`: digests of their networks, the narrow one first.
+        `networks`: those of their address, the narrow one first.
         """
         state, now = self.state, self.now()
-        place = places.read(offered, self.name, client, keyring)
+        place = places.read(offered, self.name, networks, keyring)
         if place is None or 0 < place.ends <= clock.now().timestamp():
-            place = self.arrive(client, keyring.current)
+            place = self.arrive(networks, keyring.current)
         if place.ends:
             return self._visit(place, is_admitted=True)
         is_called = not state.is_draw and place.position < state.admitted_until
@@ -152,9 +170,14 @@ class Room:
             place, is_called = replace(place, position=state.admitted_until), False
         return self._visit(replace(place, seen=now // SECOND), is_called=is_called)
 
-    def newcomer(self, client: Sequence[str], keyring: Keyring) -> Visit:
+    def newcomer(self, networks: Sequence[str], keyring: Keyring) -> Visit:
         """Return what to say to somebody who has had their turn, and comes again."""
-        return self._visit(self.arrive(client, keyring.current))
+        return self._visit(self.arrive(networks, keyring.current))
+
+    def begin_turn(self, place: Place, client: Sequence[str]) -> int | None:
+        """Begin the turn of a place. See turns.begin."""
+        at, opened = self.now(), self.state.opened
+        return turns.begin(self.event.id, place.id, client, opened=opened, at=at)
 
     def next_one(self, place: Place) -> Visit:
         """Return what to say to somebody who was called, and whose turn cannot begin yet."""
@@ -171,9 +194,9 @@ class Room:
             retry = pauses.pause_before_sale(starts_in, place.position, self.waiting)
             return Visit(place, False, False, WaitReason.DRAW, 0, starts_in, retry)
         pace = state.called_per_minute or state.per_minute
-        wait = None if state.is_held else 60 * ahead // pace + pauses.LEAST
+        wait = None if state.held_since else 60 * ahead // pace + pauses.LEAST
         retry = pauses.pause(wait, self.waiting)
-        reason = WaitReason.HELD if state.is_held else WaitReason.QUEUE
+        reason = WaitReason.HELD if state.held_since else WaitReason.QUEUE
         return Visit(place, is_admitted, is_called, reason, ahead, wait, retry)
 
 
@@ -212,15 +235,17 @@ class Rooms:
         if self.times.is_overloaded:
             self.want(event, tenant_id)
 
-    def want_before_sale(self, event: Event, ticket_types: Sequence[TicketType]) -> None:
-        """Do the same if the sale starts soon. `ticket_types`: all that are shown of the event."""
-        starts = [each.sales_start_at for each in ticket_types]
-        if event.waiting_room != WaitingRoomMode.ON or event.is_queueing or not starts:
+    def want_before_sale(self, event: Event) -> None:
+        """Do the same if the sale of an event starts soon, and nothing is on sale before."""
+        if event.waiting_room != WaitingRoomMode.ON or event.is_queueing:
             return
         now = clock.now()
-        coming = [each for each in starts if each is not None and each > now]
-        if len(coming) == len(starts) and min(coming) - now <= timedelta(seconds=DRAW_SECONDS):
-            self.want(event, event.tenant_id, min(coming))
+        found = seats.of_event(event, now)
+        start = found.next_start
+        if start is None or found.unsold != 0:
+            return
+        if start - now <= timedelta(seconds=DRAW_SECONDS):
+            self.want(event, event.tenant_id, start)
 
     def look(self) -> None:
         """Once a second: write what happened here, move the rooms, and read them again.
@@ -266,25 +291,33 @@ class Rooms:
 
     def _report(self, room: Room, came: Counter[int]) -> None:
         self._process = self._process or uuid.uuid4().hex
-        for second, people in came.items():
+        # In one order, so that two processes do not wait for each other.
+        for second, people in sorted(came.items()):
             _add_arrivals.run(event_id=room.event.id, second=second, people=people)
-        p99_ms = self.times.p99_ms()
-        _set_speed.run(event_id=room.event.id, process=self._process, at=room.now(), p99_ms=p99_ms)
+        times = self.times.counts()
+        _set_times.run(
+            event_id=room.event.id,
+            process=self._process,
+            at=room.now(),
+            responses=times.responses,
+            not_quick=times.not_quick,
+            slow=times.slow,
+        )
 
     def _move(self, room: Room) -> None:
         event: Event = Event.get_by_id(room.event.id)
-        now = clock.now()
-        found = seats.of_event(event, now)
         state = room.state
-        seen = _seen(room, found.left)
-        at = max(room.now(), opening.microseconds(now))
-        next_state = admitting.moved(state, at, seen)
-        # Nothing is on sale before its start. If something is, the start was moved forward.
-        is_over = (found.unsold == 0) != next_state.is_draw
-        is_gone = event.status != Publication.PUBLISHED or now >= event.over_at
+        at = max(room.now(), opening.microseconds(clock.now()))
+        # By the clock of the room, so that all hosts see the sale start at the same moment.
+        found = seats.of_event(event, _moment(at))
+        before, at = _with_start_of(state, at, found)
+        seen = _seen(room, at, found.left)
+        next_state = admitting.moved(before, at, seen)
+        is_over = found.unsold == 0 and not next_state.is_draw
+        is_gone = event.status != Publication.PUBLISHED or _moment(at) >= event.over_at
         is_off = event.waiting_room == WaitingRoomMode.OFF
         if is_over or is_gone or is_off or admitting.may_close(next_state, seen):
-            opening.close_room(event.id, event.tenant_id)
+            opening.close_room(event.id, event.tenant_id, state)
             self._forget(room)
             return
         unmoved = WaitingRoom.event == event.id, WaitingRoom.at == state.at
@@ -339,24 +372,49 @@ def _add_arrivals(event_id: Any, second: Any, people: Any) -> ModelInsert:
 
 
 @Prepared
-def _set_speed(event_id: Any, process: Any, at: Any, p99_ms: Any) -> ModelInsert:
-    speed = WaitingRoomProcess
-    return speed.insert(event=event_id, process=process, at=at, p99_ms=p99_ms).on_conflict(
-        conflict_target=[speed.event, speed.process],
-        update={speed.at: at, speed.p99_ms: p99_ms},
+def _set_times(
+    event_id: Any, process: Any, at: Any, responses: Any, not_quick: Any, slow: Any
+) -> ModelInsert:
+    of = WaitingRoomProcess
+    columns = {of.at: at, of.responses: responses, of.not_quick: not_quick, of.slow: slow}
+    return of.insert({of.event: event_id, of.process: process, **columns}).on_conflict(
+        conflict_target=[of.event, of.process], update=columns
     )
 
 
 @Prepared
-def _slowest(event_id: Any, since: Any) -> ModelSelect[WaitingRoomProcess]:
-    speed = WaitingRoomProcess
-    return speed.select(fn.MAX(speed.p99_ms)).where(speed.event == event_id, speed.at >= since)
+def _times_of_all(event_id: Any, since: Any) -> ModelSelect[WaitingRoomProcess]:
+    of = WaitingRoomProcess
+    sums = map(fn.SUM, (of.responses, of.not_quick, of.slow))
+    return of.select(*sums).where(of.event == event_id, of.at >= since)
 
 
 @Prepared
-def _turns_since(event_id: Any, since: Any) -> ModelSelect[WaitingRoomTurn]:
+def _turns_since(event_id: Any, since: Any, lately: Any) -> ModelSelect[WaitingRoomTurn]:
     turn = WaitingRoomTurn
-    return turn.select(turn.began, turn.used).where(turn.event == event_id, turn.began >= since)
+    came = fn.SUM(Case(None, [(turn.began >= lately, 1)], 0))
+    ordering = fn.SUM(Case(None, [(~turn.used, 1)], 0))
+    return turn.select(came, ordering).where(turn.event == event_id, turn.began >= since)
+
+
+def _moment(at: int) -> datetime:
+    return datetime.fromtimestamp(at / SECOND, UTC)
+
+
+def _with_start_of(state: State, at: int, found: Seats) -> tuple[State, int]:
+    """Return a room with the start of the sale as it is now, and its time.
+
+    If the sale starts earlier than people were told, the clock of the room jumps to that time: who
+    came before stays before the others.
+    """
+    starts, next_start = state.sale_starts, found.next_start
+    if starts is None:
+        return state, at
+    if found.unsold != 0:
+        return state, max(at, starts)
+    if next_start is not None and opening.microseconds(next_start) > max(at, starts):
+        return replace(state, sale_starts=opening.microseconds(next_start)), at
+    return state, at
 
 
 def _read(event_id: str) -> tuple[State | None, Arrivals]:
@@ -367,15 +425,17 @@ def _read(event_id: str) -> tuple[State | None, Arrivals]:
     return opening.state_of(row), Arrivals(_arrivals_since.tuples(event_id=event_id, second=since))
 
 
-def _seen(room: Room, left: int | None) -> Seen:
-    event_id, now = room.event.id, room.now()
-    ((slowest,),) = _slowest.tuples(event_id=event_id, since=now - REPORTED_FOR)
-    turns = _turns_since.tuples(event_id=event_id, since=now - ORDERING_FOR)
-    lately = now - len(room.state.called) * SECOND
+def _seen(room: Room, at: int, left: int | None) -> Seen:
+    event_id = room.event.id
+    (times,) = _times_of_all.tuples(event_id=event_id, since=at - REPORTED_FOR)
+    lately = at - admitting.COMING_MOVES * SECOND
+    ((came, ordering),) = _turns_since.tuples(
+        event_id=event_id, since=at - ORDERING_FOR, lately=lately
+    )
     return Seen(
         arrivals=room.arrivals,
-        p99_ms=int(slowest or 0),
-        came=sum(began >= lately for began, _ in turns),
-        ordering=sum(not used for _, used in turns),
+        times=Counts(*(int(each or 0) for each in times)),
+        came=int(came or 0),
+        ordering=int(ordering or 0),
         left=left,
     )

@@ -15,10 +15,14 @@ from ticketing.models.ticket_types import EventStock, TicketType
 
 
 class Seats(NamedTuple):
-    """`left`: how many can be held now, `unsold`: with those that are held. None: unlimited."""
+    """`left`: how many can be held now, `unsold`: with those that are held. None: unlimited.
+
+    `next_start`: when the sale of further ones starts. None: never.
+    """
 
     left: int | None
     unsold: int | None
+    next_start: datetime | None = None
 
 
 @Prepared
@@ -31,6 +35,10 @@ def _of_event(event_id: Any) -> ModelSelect[TicketType]:
         TicketType.offered,
         TicketType.taken,
         TicketType.waiting,
+        TicketType.min_per_order,
+        TicketType.admission,
+        TicketType.require_voucher,
+        TicketType.hide_without_voucher,
         TicketType.sales_start_at,
         TicketType.sales_end_at,
         TicketType.event,
@@ -43,31 +51,52 @@ def _stock_of(event_id: Any) -> ModelSelect[EventStock]:
 
 
 def of_event(event: Event, now: datetime) -> Seats:
-    """Return the seats of an event, over all ticket types that are on sale now.
+    """Return the seats of an event, over all ticket types that the crowd comes for.
 
-    Seats that are given back count. Nothing is left if the event is not on sale.
+    These admit people, and everybody may buy them. If there are none, all ticket types count. What
+    somebody on a waiting list waits for is not left for others. Seats that are given back count.
     """
     if event.status != Publication.PUBLISHED or now >= event.over_at:
         return Seats(0, 0)
     published: list[TicketType] = _of_event.rows(event_id=event.id)
-    on_sale = [each for each in published if _is_on_sale(each, now)]
-    left = _sum(0 if each.waiting else each.available for each in on_sale)
-    unsold = _sum(map(_unsold, on_sale))
-    pool = sum(each.in_pool for each in on_sale if not each.waiting)
+    wanted = [each for each in published if _is_for_everybody(each)] or published
+    on_sale = [each for each in wanted if _is_on_sale(each, now)]
+    free = [each for each in on_sale if not each.waiting]
+    left, unsold = _sum(map(_left, free)), _sum(map(_unsold, free))
+    pool = sum(each.in_pool for each in free)
     if event.capacity is not None and (stock := _stock_of.first(event_id=event.id)) is not None:
         left = _least(left, stock.available)
         unsold = _least(unsold, stock.capacity - stock.sold)
-    return Seats(_plus(left, pool), _plus(unsold, pool))
+    starts = [each.sales_start_at for each in wanted if _starts_later(each, now)]
+    return Seats(_plus(left, pool), _plus(unsold, pool), min(starts, default=None))
 
 
-def _unsold(ticket_type: TicketType) -> int | None:
-    capacity: int | None = ticket_type.capacity
-    return None if capacity is None else capacity - ticket_type.sold
+def _is_for_everybody(each: TicketType) -> bool:
+    return bool(each.admission and not each.require_voucher and not each.hide_without_voucher)
 
 
-def _is_on_sale(ticket_type: TicketType, now: datetime) -> bool:
-    starts, ends = ticket_type.sales_start_at, ticket_type.sales_end_at
-    return (starts is None or starts <= now) and (ends is None or now < ends)
+def _is_on_sale(each: TicketType, now: datetime) -> bool:
+    ends: datetime | None = each.sales_end_at
+    return not _starts_later(each, now) and (ends is None or now < ends)
+
+
+def _starts_later(each: TicketType, now: datetime) -> bool:
+    starts: datetime | None = each.sales_start_at
+    return starts is not None and starts > now
+
+
+def _left(each: TicketType) -> int | None:
+    return _at_least_an_order(each.available, each)
+
+
+def _unsold(each: TicketType) -> int | None:
+    capacity: int | None = each.capacity
+    return _at_least_an_order(None if capacity is None else capacity - each.sold, each)
+
+
+def _at_least_an_order(number: int | None, each: TicketType) -> int | None:
+    """Return 0 instead of a number that is too small for an order."""
+    return 0 if number is not None and number < each.min_per_order else number
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:

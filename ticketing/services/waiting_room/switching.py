@@ -8,14 +8,15 @@ from ticketing.services.waiting_room import opening, seats
 from ticketing.waiting_room import WaitingRoomMode
 
 
-def switch(event: Event) -> None:
-    """Open the room if it was switched on during the sale, close it if it was switched off.
+def switch(event: Event, mode: str) -> None:
+    """Open the room if it is switched on during the sale, close it if it is switched off.
 
-    Before the sale it opens later, by itself.
+    Before the sale it opens later, by itself. Call it before anything of the event is locked but
+    its row.
     """
-    if event.waiting_room == WaitingRoomMode.OFF:
+    if mode == WaitingRoomMode.OFF:
         opening.close_room(event.id, event.tenant_id)
-    elif event.waiting_room == WaitingRoomMode.ON:
+    elif mode == WaitingRoomMode.ON:
         found = seats.of_event(event, clock.now())
         if found.unsold != 0:
             opening.open_room(event.id, event.tenant_id)

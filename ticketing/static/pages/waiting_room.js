@@ -10,8 +10,9 @@ async function ask() {
   const answer = await fetch(location.href, { cache: "no-store" });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const news = page.getElementById("waiting");
-  // Another page: it is their turn, or the room has closed. Or there was an error.
-  if (!news && answer.ok) return location.reload();
+  // Another page: it is their turn, or the room has closed, or the event is gone.
+  const isLater = answer.status === 429 || answer.status >= 500;
+  if (!news && !isLater) return location.reload();
   if (!news) return again(Number(answer.headers.get("Retry-After")) || AFTER_FAILURE);
   document.title = page.title;
   waiting().replaceWith(news);
