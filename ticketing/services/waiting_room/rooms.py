@@ -214,7 +214,7 @@ class Rooms:
 
     @property
     def are_quiet(self) -> bool:
-        """Whether no room is known, and none is to be opened."""
+        """Whether this process knows no open room, and has none to open."""
         return not self._by_event and not self._wanted
 
     def of_path(self, path: str) -> Room | None:
