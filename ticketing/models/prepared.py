@@ -40,9 +40,10 @@ class Prepared(Generic[M]):
     """A query with parameters. Use it as a decorator on the function that builds the query.
 
     Each call passes values by the names of the function's parameters. The query is built once for
-    each kind of database. `returned`: the columns that an UPDATE or INSERT returns, unless it
-    returns every column of its model, or nothing. `last`: the attribute of the first model for the
-    last one, if no foreign key refers to that. It is None if the join found no row.
+    each kind of database, and for each length of a tuple among the values. `returned`: the columns
+    that an UPDATE or INSERT returns, unless it returns every column of its model, or nothing.
+    `last`: the attribute of the first model for the last one, if no foreign key refers to that. It
+    is None if the join found no row.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Prepared(Generic[M]):
         self._query = query
         self._names = query.__code__.co_varnames[: query.__code__.co_argcount]
         self._returned, self._last = returned, last
-        self._built: dict[type[Database], _Built] = {}
+        self._built: dict[tuple[Any, ...], _Built] = {}
         self._reader: _Reader | None = None
 
     def rows(self, **values: Any) -> list[M]:
@@ -83,23 +84,53 @@ class Prepared(Generic[M]):
         return int(cursor.rowcount)
 
     def _execute(self, values: dict[str, Any]) -> tuple[Any, Any]:
-        kind = type(database.obj)
-        if kind not in self._built:
-            query = self._query(*(Value(_Parameter(name), False) for name in self._names))
-            self._built[kind] = _Built(query, *query.sql())
-        built = self._built[kind]
+        lists = {name: value for name, value in values.items() if type(value) is tuple}
+        key = (type(database.obj), *map(len, lists.values()))
+        if key not in self._built:
+            of_each = (_placeholders(name, lists.get(name)) for name in self._names)
+            query = self._query(*of_each)
+            self._built[key] = _Built(query, *query.sql())
+        built = self._built[key]
+        for name, value in lists.items():
+            values |= zip(_names(name, value), value, strict=True)
         return built.query, database.execute_sql(built.sql, built.given(values))
 
 
+def _placeholders(name: str, value: tuple[Any, ...] | None) -> Any:
+    """Return what stands for a value in a query: for a tuple, one placeholder for each element."""
+    if value is None:
+        return Value(_Parameter(name), False)
+    return [Value(_Parameter(each), False) for each in _names(name, value)]
+
+
+def _names(name: str, value: tuple[Any, ...]) -> list[str]:
+    return [f"{name}.{place}" for place in range(len(value))]
+
+
 class _Built:
-    """A query that was built for one kind of database."""
+    """A query that was built for one kind of database. Its constants are part of the SQL.
+
+    SQLite and Postgres use a partial index only for a constant that they see. SQLite even compiles
+    a statement again at each call if it compares a parameter with the constant of such an index.
+    Example: the index is WHERE status = 'published'. To find a ticket type by its id and
+    "status = ?" takes 88 us, by its id and "status = 'published'" 11 us.
+    """
 
     def __init__(self, query: Any, sql: str, parameters: Sequence[Any]) -> None:
-        self.query, self.sql = query, sql
-        self._parameters = [_for_driver(each) for each in parameters]
-        self._places = [
-            (place, str(each)) for place, each in enumerate(parameters) if type(each) is _Parameter
-        ]
+        self.query = query
+        mark = database.param
+        first, *pieces = sql.split(mark)
+        self._parameters: list[Any] = []
+        self._places: list[tuple[int, str]] = []
+        for each, piece in zip(parameters, pieces, strict=True):
+            constant = _literal(each)
+            first += (mark if constant is None else constant) + piece
+            if constant is not None:
+                continue
+            if type(each) is _Parameter:
+                self._places.append((len(self._parameters), str(each)))
+            self._parameters.append(_for_driver(each))
+        self.sql = first
 
     def given(self, values: Mapping[str, Any]) -> list[Any]:
         """Return the parameters of the statement with these values."""
@@ -107,6 +138,17 @@ class _Built:
         for place, name in self._places:
             given[place] = _for_driver(values[name])
         return given
+
+
+def _literal(value: Any) -> str | None:
+    """Return a constant as SQL. None: it stays a parameter, as all but words and numbers."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int) and value >= 0:
+        return str(int(value))
+    if isinstance(value, str) and type(value) is not _Parameter and value.isidentifier():
+        return f"'{value}'"
+    return None
 
 
 def _for_driver(value: Any) -> Any:
@@ -176,22 +218,25 @@ def _link(models: Sequence[type[Model]], place: int) -> tuple[int, str]:
     raise TypeError(f"no model before {models[place]} in the selection refers to it")
 
 
-def prepared_insert(model: type[M]) -> Callable[[M], None]:
-    """Return a function that inserts an instance of `model`.
+def prepared_insert(model: type[M]) -> Callable[..., None]:
+    """Return a function that inserts instances of `model`, one or several.
 
-    It writes the columns that the instance has. So the others, which are NULL, are no parameters:
-    psycopg parses a statement with more than 50 of them at each call (its `_queries.py`).
+    It writes the columns that the first instance has. So the others, which are NULL, are no
+    parameters: psycopg parses a statement with more than 50 of them at each call (its
+    `_queries.py`). All instances must have the same columns.
     """
-    built: dict[tuple[type[Database], tuple[str, ...]], tuple[str, _Columns]] = {}
+    built: dict[tuple[type[Database], int, tuple[str, ...]], tuple[str, _Columns]] = {}
 
-    def insert(row: M) -> None:
+    def insert(*rows: M) -> None:
         # The plain values: for a foreign key the id, not the model.
-        values = row.__data__
-        key = type(database.obj), tuple(values)
+        every = [row.__data__ for row in rows]
+        values = every[0]
+        key = type(database.obj), len(every), tuple(values)
         if key not in built:
             fields = [field for field in model._meta.sorted_fields if field.name in values]
             # The values are not in the SQL. None stands for each of them here.
-            sql, _ = model.insert({field: Value(None, False) for field in fields}).sql()
+            one = {field: Value(None, False) for field in fields}
+            sql, _ = model.insert_many([one] * len(every)).sql()
             built[key] = (
                 sql,
                 [
@@ -201,7 +246,9 @@ def prepared_insert(model: type[M]) -> Callable[[M], None]:
             )
         sql, columns = built[key]
         given = [
-            values[name] if convert is None else convert(values[name]) for name, convert in columns
+            values[name] if convert is None else convert(values[name])
+            for values in every
+            for name, convert in columns
         ]
         database.execute_sql(sql, given)
 
