@@ -28,7 +28,7 @@ from ticketing.errors import (
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.prepared import Prepared
+from ticketing.models.prepared import Prepared, new_row, prepared_insert
 from ticketing.models.questions import Answer, Question
 from ticketing.services.orders import admissions, answer_values, holders, questions
 from ticketing.services.orders.holders import Holder
@@ -77,6 +77,9 @@ def _of_intent(intent_id: Any) -> ModelSelect[Answer]:
     return Answer.select().where(Answer.intent == intent_id)
 
 
+_insert = prepared_insert(Answer)
+
+
 def check(event: Event, ticket_ids: Sequence[str], given: Given) -> OrderAnswers:
     """Check the answers of an order before anything is held. Invalid, at `answers.<identifier>`.
 
@@ -93,7 +96,10 @@ def write(intent: PaymentIntent, checked: OrderAnswers) -> None:
     The questions may have changed since the check, so they are checked again, and kept.
     """
     found = questions.asked(checked.event_id, Ask.ORDER, keep=True)
-    _insert(_texts(found, checked.ticket_ids, checked.given, is_complete=True), intent=intent.id)
+    texts = _texts(found, checked.ticket_ids, checked.given, is_complete=True)
+    rows = _rows(texts, intent=intent.id)
+    if rows:
+        _insert(*(new_row(Answer, each) for each in rows))
 
 
 def change(admission: Admission, given: Given) -> None:
@@ -107,7 +113,7 @@ def change(admission: Admission, given: Given) -> None:
     if removed:
         of_admission = Answer.admission == admission.id
         Answer.delete().where(of_admission, Answer.question.in_(removed)).execute()
-    _insert(texts, admission=admission.id)
+    _replace(texts, admission.id)
     _check_bytes(each.value for each in _given_by(admission))
     if any(each.show_at_door for each in found if each.id in texts):
         Admission.update(change_number=None).where(Admission.id == admission.id).execute()
@@ -331,10 +337,10 @@ def _check_bytes(texts: Iterable[str]) -> None:
         raise Invalid({_FIELD: [FieldMessage("answers_size", message)]})
 
 
-def _insert(texts: Mapping[str, str | None], **owner: str) -> None:
-    """Write answers of an order or an admission. One that exists is replaced."""
+def _rows(texts: Mapping[str, str | None], **owner: str) -> list[dict[str, Any]]:
+    """Return the rows of answers of an order or an admission."""
     now = clock.now()
-    rows = [
+    return [
         {
             "id": ids.new(ids.ANSWER),
             "question": question_id,
@@ -345,15 +351,17 @@ def _insert(texts: Mapping[str, str | None], **owner: str) -> None:
         for question_id, text in texts.items()
         if text is not None
     ]
-    if not rows:
-        return
-    (kind,) = owner
-    column = Answer.intent if kind == "intent" else Answer.admission
-    Answer.insert_many(rows).on_conflict(
-        conflict_target=[column, Answer.question],
-        conflict_where=column.is_null(False),
-        update={Answer.value: EXCLUDED.value, Answer.answered_at: EXCLUDED.answered_at},
-    ).execute()
+
+
+def _replace(texts: Mapping[str, str | None], admission_id: str) -> None:
+    """Write answers of an admission. One that exists is replaced."""
+    rows = _rows(texts, admission=admission_id)
+    if rows:
+        Answer.insert_many(rows).on_conflict(
+            conflict_target=[Answer.admission, Answer.question],
+            conflict_where=Answer.admission.is_null(False),
+            update={Answer.value: EXCLUDED.value, Answer.answered_at: EXCLUDED.answered_at},
+        ).execute()
 
 
 def _shown(found: Sequence[Question], given: Iterable[Answer]) -> dict[str, Any]:

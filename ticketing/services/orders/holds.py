@@ -78,6 +78,12 @@ _of_event: Prepared[TicketType] = Prepared(_with_chain, last="proposed_chain")
 
 
 @Prepared
+def _several(tenant: Any, event: Any, ticket_ids: Any) -> ModelSelect[TicketType]:
+    of_event = (Event.id == event) | (Event.slug == event)
+    return _on_sale(tenant, TicketType.id.in_(ticket_ids)).where(of_event)
+
+
+@Prepared
 def _of_any_event(tenant: Any, ticket_id: Any) -> ModelSelect[TicketType]:
     return _on_sale(tenant, TicketType.id == ticket_id)
 
@@ -138,9 +144,12 @@ def lines_on_sale(
     if len(wanted) == 1:
         only = on_sale(tenant_reference, event_reference, wanted[0].ticket_id, voucher)
         return [Line(wanted[0], only, voucher)]
-    of_them = TicketType.id.in_([each.ticket_id for each in wanted])
-    of_event = (Event.id == event_reference) | (Event.slug == event_reference)
-    found = {each.id: each for each in _on_sale(tenant_reference, of_them).where(of_event)}
+    rows: list[TicketType] = _several.rows(
+        tenant=tenant_reference,
+        event=event_reference,
+        ticket_ids=tuple(each.ticket_id for each in wanted),
+    )
+    found = {each.id: each for each in rows}
     return [Line(each, _existing(found.get(each.ticket_id), voucher), voucher) for each in wanted]
 
 

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
+
+from peewee import ModelSelect
 
 from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import Item, PaymentIntent
+from ticketing.models.prepared import Prepared, new_row, prepared_insert
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
+
+_insert = prepared_insert(IntentItem)
+
+
+@Prepared
+def _of_intents(intent_ids: Any) -> ModelSelect[IntentItem]:
+    of_them = IntentItem.select().where(IntentItem.intent.in_(intent_ids))
+    return of_them.order_by(IntentItem.intent, IntentItem.position)
+
+
+@Prepared
+def _vouchers(voucher_ids: Any) -> ModelSelect[Voucher]:
+    return Voucher.select().where(Voucher.id.in_(voucher_ids))
 
 
 def write(intent: PaymentIntent) -> None:
     """Write the items of a new order that `has_items`."""
-    IntentItem.insert_many(
-        [
+    rows = [
+        new_row(
+            IntentItem,
             {
                 "intent": intent.id,
                 "position": position,
@@ -26,20 +44,21 @@ def write(intent: PaymentIntent) -> None:
                 "vouchered": item.vouchered,
                 "return_fee_percent": item.return_fee_percent,
                 "deposit_amount": item.deposit_amount,
-            }
-            for position, item in enumerate(intent.items)
-        ]
-    ).execute()
+            },
+        )
+        for position, item in enumerate(intent.items)
+    ]
+    _insert(*rows)
 
 
 def read(intents: Sequence[PaymentIntent]) -> None:
-    """Read the items of several orders in one query. None if no order has any of its own."""
-    carts = {intent.id: intent for intent in intents if intent.has_items}
+    """Read the items of those orders that do not have them yet, in one query at most."""
+    carts = {each.id: each for each in intents if each.has_items and "items" not in vars(each)}
     if not carts:
         return
     of_each: dict[str, list[Item]] = defaultdict(list)
-    rows = IntentItem.select().where(IntentItem.intent.in_(list(carts)))
-    for row in rows.order_by(IntentItem.intent, IntentItem.position):
+    rows: list[IntentItem] = _of_intents.rows(intent_ids=tuple(carts))
+    for row in rows:
         of_each[row.intent_id].append(row.item)
     for intent_id, intent in carts.items():
         intent.items = tuple(of_each[intent_id])
@@ -50,7 +69,8 @@ def read_vouchers(intents: Sequence[PaymentIntent]) -> None:
     used = {intent.voucher_id for intent in intents if intent.voucher_id is not None}
     if not used:
         return
-    found = {each.id: each for each in Voucher.select().where(Voucher.id.in_(used))}
+    rows: list[Voucher] = _vouchers.rows(voucher_ids=tuple(used))
+    found = {each.id: each for each in rows}
     for intent in intents:
         if intent.voucher_id is not None:
             intent.voucher = found[intent.voucher_id]

@@ -54,7 +54,19 @@ def _asked(event_id: Any, ask: Any) -> ModelSelect[Question]:
     )
 
 
+def _kept(event_id: Any, ask: Any) -> ModelSelect[Question]:
+    # A move changes several questions, so all are locked in one order that no move changes.
+    return locked(_asked(event_id, ask).order_by(Question.id), shared=True)
+
+
 _asked_now: Prepared[Question] = Prepared(_asked)
+_asked_and_kept: Prepared[Question] = Prepared(_kept)
+
+
+@Prepared
+def _options(question_ids: Any) -> ModelSelect[QuestionOption]:
+    of_them = QuestionOption.question.in_(question_ids)
+    return QuestionOption.select().where(of_them).order_by(QuestionOption.position)
 
 
 @Prepared
@@ -84,9 +96,7 @@ def asked(event_id: str, ask: Ask, *, keep: bool = False) -> Sequence[Question]:
     `keep`: nobody can change them until the write transaction ends.
     """
     if keep:
-        # A move changes several questions, so all are locked in one order that no move changes.
-        by_id = _asked(event_id, ask).order_by(Question.id)
-        rows = locked(by_id, shared=True)
+        rows = _asked_and_kept.rows(event_id=event_id, ask=ask)
         found: Sequence[Question] = sorted(rows, key=lambda each: (each.position, each.id))
     else:
         found = _asked_now.rows(event_id=event_id, ask=ask)
@@ -269,10 +279,10 @@ def _one(question: Question | None) -> Question:
 def _add_options(found: Sequence[Question]) -> Sequence[Question]:
     """Set the options of questions, with at most one statement."""
     by_question: dict[str, list[QuestionOption]] = defaultdict(list)
-    having = [each.id for each in found if each.type in _CHOICES]
+    having = tuple(each.id for each in found if each.type in _CHOICES)
     if having:
-        query = QuestionOption.select().where(QuestionOption.question.in_(having))
-        for option in query.order_by(QuestionOption.position):
+        options: list[QuestionOption] = _options.rows(question_ids=having)
+        for option in options:
             by_question[option.question_id].append(option)
     for each in found:
         each.options = by_question[each.id]

@@ -75,6 +75,12 @@ def _by_id(wallet_id: Any) -> ModelSelect[Wallet]:
     return Wallet.select().where(Wallet.id == wallet_id)
 
 
+@Prepared
+def _of_tenant(tenant_id: Any) -> ModelSelect[Wallet]:
+    of_tenant = Tenant.select(Tenant.wallet).where(Tenant.id == tenant_id)
+    return Wallet.select(*_ISSUING).where(Wallet.id == of_tenant)
+
+
 def current(tenant: Tenant) -> Wallet | None:
     """Return the wallet of a tenant. None: it has none."""
     if tenant.wallet_id is None:
@@ -85,8 +91,7 @@ def current(tenant: Tenant) -> Wallet | None:
 
 def usable(tenant_id: str, found: Sequence[Chain]) -> Sequence[Chain]:
     """Return the chains among `found` on which orders of a tenant get addresses."""
-    of_tenant = Tenant.select(Tenant.wallet).where(Tenant.id == tenant_id)
-    wallet: Wallet | None = Wallet.select().where(Wallet.id == of_tenant).first()
+    wallet: Wallet | None = _of_tenant.first(tenant_id=tenant_id)
     if wallet is None:
         return ()
     return [each for each in found if wallet.takes(each.chain_id) and _has_addresses(wallet, each)]
