@@ -2,11 +2,13 @@
 
 import json
 import re
+from functools import partial
 
 import pytest
 
-from tests.pages.conftest import key_in
+from tests.pages.conftest import SAME_ORIGIN, key_in
 from tests.support.factories import PRICE, in_days, worker_once
+from tests.support.races import at_once
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
 from ticketing.models.payment_intents import PaymentIntent
@@ -145,6 +147,18 @@ def test_a_double_click_is_one_order(acme, event, seat, api, send):
     page = api.get(PATH)
     first, again = (send(ORDER, form(seat, page)) for _ in range(2))
     assert first.headers["Location"] == again.headers["Location"]
+    assert acme.stock(seat) == (2, 0)
+
+
+@pytest.mark.sql
+def test_a_form_that_comes_several_times_at_once_is_one_order(acme, event, seat, api):
+    fields = form(seat, api.get(PATH))
+    browsers = [acme.app.test_client() for _ in range(4)]
+    answers = at_once(
+        *(partial(each.post, ORDER, data=fields, headers=SAME_ORIGIN) for each in browsers)
+    )
+    assert {each.status_code for each in answers} == {303}
+    assert len({each.headers["Location"] for each in answers}) == 1
     assert acme.stock(seat) == (2, 0)
 
 

@@ -14,7 +14,6 @@ Pages have the key in a hidden field instead: see `once`.
 
 import hashlib
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
@@ -25,7 +24,7 @@ from flask import Response, g, json, jsonify, request
 from ticketing import credentials
 from ticketing.constants import KEYS_PER_ORDER_OF_CLIENT, MAX_STORED_BODY
 from ticketing.db.connection import write_transaction
-from ticketing.errors import PROBLEM_CONTENT_TYPE, Invalid, StillRunning, TicketingError
+from ticketing.errors import PROBLEM_CONTENT_TYPE, Invalid, TicketingError
 from ticketing.services import idempotency
 from ticketing.services.idempotency import Answer, Claim, Owner
 from ticketing.web.context import caller_or_none, client, config
@@ -43,7 +42,6 @@ _KEY = re.compile(PATTERN)
 _NOTHING_CHANGED = "ticketing.nothing_changed"
 _ACCEPTED, _SEE_OTHER = 202, 303
 _ANONYMOUS = "anonymous"
-_DOUBLE_CLICK_SECONDS, _DOUBLE_CLICK_PAUSE = 2.0, 0.05
 
 View = Callable[..., Response]
 ShownAgain = Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -78,12 +76,11 @@ def once(key: str, act: Callable[[], str]) -> str:
 
     `key` is the hidden key of the form. The same form again, as after a double click, returns the
     id of the first time. A form with other content is another one. Invalid for a malformed key.
-    StillRunning if the first one takes long.
 
     Example: a form with key K names the holder Ada, and is sent twice: `act` runs once. The person
     goes back, changes Ada to Grace, and sends it with the same K: `act` runs again.
     """
-    return _once(_claims_of_form(key), _claim_in_time, act)
+    return _once(_claims_of_form(key), act)
 
 
 def form_digests(key: str) -> list[str]:
@@ -104,29 +101,23 @@ def was_sent(key: str) -> bool:
 def once_for_content(key: str, content: str, act: Callable[[], str]) -> str:
     """Do the same for a key that is a part of the body, of a client without a credential.
 
-    `content` is what must be the same in a repeat. KeyReused for other content. StillRunning.
+    `content` is what must be the same in a repeat. KeyReused for other content.
     """
-    return _once(_claims_of(_ANONYMOUS, key, content), idempotency.claim, act)
+    return _once(_claims_of(_ANONYMOUS, key, content), act)
 
 
-def _once(
-    claims: Sequence[Claim],
-    claim: Callable[[Sequence[Claim], Owner | None], Answer | None],
-    act: Callable[[], str],
-) -> str:
-    stored = claim(claims, _owner())
-    if stored is not None:
-        first_id: str = json.loads(stored.body)["id"]
-        return first_id
-    digests = [each.digest for each in claims]
-    try:
-        with write_transaction():
-            new_id = act()
-            idempotency.keep(digests, Answer(_SEE_OTHER, json.dumps({"id": new_id})))
-            return new_id
-    except BaseException:
-        idempotency.give_up(digests)
-        raise
+def _once(claims: Sequence[Claim], act: Callable[[], str]) -> str:
+    # The claim is a part of the transaction. So it is gone if that fails, and a second request with
+    # the same claim waits in the database for the first one.
+    with write_transaction():
+        stored = idempotency.claim(claims, _owner())
+        if stored is not None:
+            first_id: str = json.loads(stored.body)["id"]
+            return first_id
+        new_id = act()
+        answer = Answer(_SEE_OTHER, json.dumps({"id": new_id}))
+        idempotency.keep([each.digest for each in claims], answer)
+        return new_id
 
 
 def key_digests(purpose: str) -> list[str]:
@@ -149,18 +140,6 @@ def digests_of(key: str, purpose: str) -> list[str]:
 def nothing_changed() -> None:
     """Say that the current request has changed nothing: its response is not stored."""
     request.environ[_NOTHING_CHANGED] = True
-
-
-def _claim_in_time(claims: Sequence[Claim], owner: Owner | None) -> Answer | None:
-    """Claim a form. A browser shows only the answer to the last click, so wait for the first."""
-    deadline = time.monotonic() + _DOUBLE_CLICK_SECONDS
-    while True:
-        try:
-            return idempotency.claim(claims, owner)
-        except StillRunning:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(_DOUBLE_CLICK_PAUSE)
 
 
 def never_stored(
