@@ -1,12 +1,25 @@
 """Money that is owed on other networks than the order's: listed, paid back, collected, counted."""
 
-import csv
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tests.support.carts import carts_of
-from tests.support.factories import CHAIN, PRICE, cli, new_organizer, worker_once
+from tests.support.elsewhere import (
+    BOTH,
+    all_pages,
+    give_back,
+    money,
+    order,
+    paid_twice,
+    pay,
+    places,
+    refund,
+    refunds,
+    sound,
+    state,
+)
+from tests.support.factories import CHAIN, PRICE, worker_once
 from tests.support.payouts import OTHER, OWNER, PAYER, sign
 from tests.support.refunds import (
     FRIEND,
@@ -16,10 +29,8 @@ from tests.support.refunds import (
     pass_hours,
     pay_from,
 )
-from tests.support.wallets import use_address
 from ticketing import clock
 from ticketing.config import load
-from ticketing.models.chains import ChainState
 from ticketing.models.collections import Collection
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
@@ -28,124 +39,12 @@ from ticketing.models.payouts import Payout, PayoutCursor
 from ticketing.models.refunds import Refund, RefundAddress
 from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.wallets import Wallet
-from ticketing.services import erasure, metrics
-from ticketing.services.payments import reconciliation
+from ticketing.services import erasure
 from ticketing.worker.watcher import Watcher
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID as SECOND
 
 pytestmark = [pytest.mark.sql, pytest.mark.long]
-
-BOTH = [CHAIN, SECOND]
-
-
-@pytest.fixture
-def nodes_of(node, second_node):
-    """Both local chains, with their nodes."""
-    return {CHAIN: node, SECOND: second_node}
-
-
-@pytest.fixture
-def shop(nodes_of, acme):
-    """An organizer with an extended public key, who sells on both chains."""
-    worker_once(acme.app)
-    return acme
-
-
-@pytest.fixture
-def venue(nodes_of, app):
-    """An organizer whose wallet is an address on both chains."""
-    organizer = new_organizer(app, "venue", address=account(nodes_of[CHAIN], OWNER))
-    use_address(organizer.id, account(nodes_of[CHAIN], OWNER), *BOTH)
-    worker_once(app)
-    return organizer
-
-
-def order(shop, *chain_ids):
-    """An order of one ticket that is sold on these chains. Its home is the first."""
-    return shop.buyer(shop.ticket(carts_of(shop), chain_ids=chain_ids or BOTH))
-
-
-def pay(nodes_of, buyer, chain_id, amount=PRICE):
-    """Send money to an order's address on one chain, and let the worker look."""
-    pay_from(nodes_of[chain_id], FRIEND, buyer, amount)
-    worker_once(buyer.organizer.app)
-
-
-def paid_twice(shop, nodes_of, on_home=PRICE, elsewhere=PRICE):
-    """An order that is paid at home, and owes what came on the second chain."""
-    buyer = order(shop, CHAIN)
-    pay_from(nodes_of[CHAIN], FRIEND, buyer, on_home)
-    pay(nodes_of, buyer, SECOND, elsewhere)
-    return buyer
-
-
-def state(buyer, address, chain_id=None):
-    """State where the money of one chain shall go."""
-    body = {"address": address, "chain_id": chain_id}
-    answer = buyer.api.post(f"{buyer.path}/refund-address", body)
-    assert answer.status_code == 200, answer.json
-
-
-def give_back(node, amount, to=FRIEND_ADDRESS):
-    anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, amount)
-    return anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, to, amount)["transactionHash"]
-
-
-def refund(shop, buyer, action, **body):
-    path = f"{shop.path}/refunds/{buyer.intent['id']}/{action}"
-    return shop.api().post(path, body)
-
-
-def refunds(shop, **query):
-    answer = shop.api("read").get(f"{shop.path}/refunds", query_string=query)
-    assert answer.status_code == 200, answer.json
-    return answer.json
-
-
-def places(listed):
-    return [(each["intent_id"], each["chain_id"], each["amount"]) for each in listed["data"]]
-
-
-def all_pages(shop, **query):
-    """Every refund of a list, one a page."""
-    found = refunds(shop, limit=1, **query)
-    seen = places(found)
-    while found["next_cursor"]:
-        found = refunds(shop, limit=1, cursor=found["next_cursor"], **query)
-        seen += places(found)
-    return seen
-
-
-def money(shop):
-    """The figures by chain, after checking that each line adds up."""
-    rows = shop.api("read").get(f"{shop.path}/money").json["data"]
-    for row in rows:
-        parts = ("kept", "open", "owed", "refunded", "waived")
-        assert row["received"] == sum(row[part] for part in parts), row
-    return {row["chain_id"]: row for row in rows}
-
-
-def exported(app, tmp_path, *command):
-    """The lines of a file that the command line writes."""
-    path = tmp_path / f"{command[0]}.csv"
-    cli(app, *command, "acme", "--output", str(path))
-    with path.open() as file:
-        return list(csv.DictReader(file))
-
-
-def read_to_the_end(node):
-    """The worker has read all blocks, and looked for no strays in them."""
-    block = node.rpc("eth_getBlockByNumber", "latest", False)
-    ChainState.update(
-        block_number=int(block["number"], 16),
-        block_hash=block["hash"],
-        block_time=datetime.fromtimestamp(int(block["timestamp"], 16), UTC),
-    ).where(ChainState.chain_id == SECOND).execute()
-
-
-def sound():
-    assert reconciliation.reconcile(None) == []
 
 
 def test_refunds_of_both_networks_are_one_list(shop, nodes_of):
@@ -423,58 +322,6 @@ def test_two_tokens_of_one_network_are_paid_back_and_collected_apart(venue, node
     sound()
 
 
-def test_the_figures_of_two_networks_are_never_added(shop, nodes_of):
-    paid_twice(shop, nodes_of, PRICE + 7, 3)
-    pay(nodes_of, order(shop), SECOND, 4)
-    found = money(shop)
-    assert (found[CHAIN]["kept"], found[CHAIN]["owed"], found[CHAIN]["open"]) == (PRICE, 7, 0)
-    assert (found[SECOND]["kept"], found[SECOND]["owed"], found[SECOND]["open"]) == (0, 3, 4)
-
-
-def test_exports_have_a_line_for_each_network(shop, nodes_of, tmp_path):
-    buyer = paid_twice(shop, nodes_of, PRICE, 3)
-    pay_from(nodes_of[SECOND], FRIEND, buyer, 2)  # the worker has not seen it
-    nodes_of[SECOND].rpc("anvil_mine", "0x1")
-    lines = exported(shop.app, tmp_path, "wallet", "export")
-    assert [
-        (line["chain_id"], line["balance"], line["booked"], line["sweep"]) for line in lines
-    ] == [
-        (str(CHAIN), str(PRICE), str(PRICE), "yes"),
-        (str(SECOND), "5", "3", "not_as_booked"),
-    ]
-    worker_once(shop.app)
-    state(buyer, FRIEND_ADDRESS, SECOND)
-    (line,) = exported(shop.app, tmp_path, "refunds", "export")
-    assert (line["chain_id"], line["amount"], line["send"]) == (str(SECOND), "5", "yes")
-    event = buyer.intent["event_id"]
-    text = shop.api("read").get(f"{shop.path}/events/{event}/payments.csv").text
-    rows = list(csv.DictReader(text.lstrip("\ufeff").splitlines()))
-    assert sorted((row["chain_id"], row["amount"]) for row in rows) == [
-        (str(CHAIN), str(PRICE)),
-        (str(SECOND), "2"),
-        (str(SECOND), "3"),
-    ]
-    shown = shop.api("read").get(f"{shop.path}/intents/{buyer.intent['id']}/payments").json["data"]
-    assert {(each["chain_id"], each["amount"]) for each in shown} == {
-        (CHAIN, PRICE),
-        (SECOND, 2),
-        (SECOND, 3),
-    }
-
-
-def test_an_export_finds_what_the_worker_has_not_looked_for(shop, nodes_of, tmp_path):
-    buyer = order(shop, CHAIN)
-    pay(nodes_of, buyer, CHAIN)
-    pay_from(nodes_of[SECOND], FRIEND, buyer, 3)
-    read_to_the_end(nodes_of[SECOND])
-    assert StrayAccount.select().count() == 0
-    lines = exported(shop.app, tmp_path, "wallet", "export")
-    assert [(line["chain_id"], line["booked"]) for line in lines] == [
-        (str(CHAIN), str(PRICE)),
-        (str(SECOND), "3"),
-    ]
-
-
 def test_a_dead_network_stops_its_list(venue, nodes_of):
     paid_twice(venue, nodes_of)
     nodes_of[SECOND].stop()
@@ -515,16 +362,3 @@ def test_money_that_is_owed_elsewhere_keeps_its_buyer(venue, nodes_of, chain_ids
     assert erasure.erase_old(90) == 1
     kept = PaymentIntent.get_by_id(buyer.intent["id"]).buyer_email
     assert kept == ("ada@example.org" if SECOND in chain_ids else None)
-
-
-def test_the_metrics_count_each_network(app, shop, nodes_of):
-    paid_twice(shop, nodes_of, PRICE + 7, 3)
-    found = metrics.read({})
-    assert (found.refunds_owed, found.refund_due) == (2, 10)
-
-
-def test_each_row_is_compared_with_its_own_network(shop, nodes_of):
-    buyer = paid_twice(shop, nodes_of, PRICE, 3)
-    refund(shop, buyer, "settle", tx_hash=give_back(nodes_of[SECOND], 3), chain_id=SECOND)
-    worker_once(shop.app)
-    assert "3 booked transfers are on their chains" in cli(shop.app, "reconcile", "--chain")

@@ -1,0 +1,93 @@
+"""Money that is owed on other networks than the order's: figures, exports and metrics."""
+
+import csv
+
+import pytest
+
+from tests.support.elsewhere import (
+    exported,
+    give_back,
+    money,
+    order,
+    paid_twice,
+    pay,
+    read_to_the_end,
+    refund,
+    state,
+)
+from tests.support.factories import CHAIN, PRICE, cli, worker_once
+from tests.support.refunds import (
+    FRIEND,
+    FRIEND_ADDRESS,
+    pay_from,
+)
+from ticketing.models.stray_accounts import StrayAccount
+from ticketing.services import metrics
+from tools.anvil import SECOND_CHAIN_ID as SECOND
+
+pytestmark = [pytest.mark.sql, pytest.mark.long]
+
+
+def test_the_figures_of_two_networks_are_never_added(shop, nodes_of):
+    paid_twice(shop, nodes_of, PRICE + 7, 3)
+    pay(nodes_of, order(shop), SECOND, 4)
+    found = money(shop)
+    assert (found[CHAIN]["kept"], found[CHAIN]["owed"], found[CHAIN]["open"]) == (PRICE, 7, 0)
+    assert (found[SECOND]["kept"], found[SECOND]["owed"], found[SECOND]["open"]) == (0, 3, 4)
+
+
+def test_exports_have_a_line_for_each_network(shop, nodes_of, tmp_path):
+    buyer = paid_twice(shop, nodes_of, PRICE, 3)
+    pay_from(nodes_of[SECOND], FRIEND, buyer, 2)  # the worker has not seen it
+    nodes_of[SECOND].rpc("anvil_mine", "0x1")
+    lines = exported(shop.app, tmp_path, "wallet", "export")
+    assert [
+        (line["chain_id"], line["balance"], line["booked"], line["sweep"]) for line in lines
+    ] == [
+        (str(CHAIN), str(PRICE), str(PRICE), "yes"),
+        (str(SECOND), "5", "3", "not_as_booked"),
+    ]
+    worker_once(shop.app)
+    state(buyer, FRIEND_ADDRESS, SECOND)
+    (line,) = exported(shop.app, tmp_path, "refunds", "export")
+    assert (line["chain_id"], line["amount"], line["send"]) == (str(SECOND), "5", "yes")
+    event = buyer.intent["event_id"]
+    text = shop.api("read").get(f"{shop.path}/events/{event}/payments.csv").text
+    rows = list(csv.DictReader(text.lstrip("\ufeff").splitlines()))
+    assert sorted((row["chain_id"], row["amount"]) for row in rows) == [
+        (str(CHAIN), str(PRICE)),
+        (str(SECOND), "2"),
+        (str(SECOND), "3"),
+    ]
+    shown = shop.api("read").get(f"{shop.path}/intents/{buyer.intent['id']}/payments").json["data"]
+    assert {(each["chain_id"], each["amount"]) for each in shown} == {
+        (CHAIN, PRICE),
+        (SECOND, 2),
+        (SECOND, 3),
+    }
+
+
+def test_an_export_finds_what_the_worker_has_not_looked_for(shop, nodes_of, tmp_path):
+    buyer = order(shop, CHAIN)
+    pay(nodes_of, buyer, CHAIN)
+    pay_from(nodes_of[SECOND], FRIEND, buyer, 3)
+    read_to_the_end(nodes_of[SECOND])
+    assert StrayAccount.select().count() == 0
+    lines = exported(shop.app, tmp_path, "wallet", "export")
+    assert [(line["chain_id"], line["booked"]) for line in lines] == [
+        (str(CHAIN), str(PRICE)),
+        (str(SECOND), "3"),
+    ]
+
+
+def test_the_metrics_count_each_network(app, shop, nodes_of):
+    paid_twice(shop, nodes_of, PRICE + 7, 3)
+    found = metrics.read({})
+    assert (found.refunds_owed, found.refund_due) == (2, 10)
+
+
+def test_each_row_is_compared_with_its_own_network(shop, nodes_of):
+    buyer = paid_twice(shop, nodes_of, PRICE, 3)
+    refund(shop, buyer, "settle", tx_hash=give_back(nodes_of[SECOND], 3), chain_id=SECOND)
+    worker_once(shop.app)
+    assert "3 booked transfers are on their chains" in cli(shop.app, "reconcile", "--chain")
