@@ -67,6 +67,7 @@ injected_wallet.py, money.py: a wallet that a browser announces; an organizer's 
 gasless.py: a payer who signs what the service asks for
 oauth.py, oauth_client.py: an app that a member connects; PyPI's MCP client as a program
 carts.py: orders of several ticket types, and with vouchers
+elsewhere.py: orders that are paid on two networks, and what is owed on the second one
 waiting.py: people who wait for what is sold out, and what they are offered
 browser.py, buying.py, scanner.py, screen.py, fake_camera.py: a visitor in Chromium; one with a
     wallet; the scanner's page, what it shows, and its camera

@@ -32,6 +32,11 @@ _Columns = list[tuple[str, Callable[[Any], Any] | None]]
 _to_column = UtcDateTimeField().db_value
 
 
+KEPT_LENGTH = 20
+"""A query for a longer tuple is built at each call: otherwise an export with many rows would leave
+one in memory for each of its lengths."""
+
+
 class _Parameter(str):
     """The name of a parameter. It is a placeholder in the query until there is a value."""
 
@@ -40,10 +45,10 @@ class Prepared(Generic[M]):
     """A query with parameters. Use it as a decorator on the function that builds the query.
 
     Each call passes values by the names of the function's parameters. The query is built once for
-    each kind of database, and for each length of a tuple among the values. `returned`: the columns
-    that an UPDATE or INSERT returns, unless it returns every column of its model, or nothing.
-    `last`: the attribute of the first model for the last one, if no foreign key refers to that. It
-    is None if the join found no row.
+    each kind of database, and for each length of a tuple among the values, up to KEPT_LENGTH.
+    `returned`: the columns that an UPDATE or INSERT returns, unless it returns every column of its
+    model, or nothing. `last`: the attribute of the first model for the last one, if no foreign key
+    refers to that. It is None if the join found no row.
     """
 
     def __init__(
@@ -86,11 +91,13 @@ class Prepared(Generic[M]):
     def _execute(self, values: dict[str, Any]) -> tuple[Any, Any]:
         lists = {name: value for name, value in values.items() if type(value) is tuple}
         key = (type(database.obj), *map(len, lists.values()))
-        if key not in self._built:
+        built = self._built.get(key)
+        if built is None:
             of_each = (_placeholders(name, lists.get(name)) for name in self._names)
             query = self._query(*of_each)
-            self._built[key] = _Built(query, *query.sql())
-        built = self._built[key]
+            built = _Built(query, *query.sql())
+            if all(len(value) <= KEPT_LENGTH for value in lists.values()):
+                self._built[key] = built
         for name, value in lists.items():
             values |= zip(_names(name, value), value, strict=True)
         return built.query, database.execute_sql(built.sql, built.given(values))

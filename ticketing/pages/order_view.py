@@ -26,7 +26,7 @@ from ticketing.pages.order_accounts import AccountView, OtherNetwork
 from ticketing.pages.pace import QuickPages
 from ticketing.services import admission_views, chains, exchange_rates
 from ticketing.services.images import Picture
-from ticketing.services.orders import answers, finality, intents
+from ticketing.services.orders import answers, finality, intents, items
 from ticketing.services.payments import demo_wallet, hold_extensions, wallet_requests
 from ticketing.services.payments.wallet_requests import WalletRequests
 from ticketing.services.x402 import gasless
@@ -366,7 +366,7 @@ def read(
         intent=intent,
         event=intent.event,
         tenant=intent.tenant,
-        ticket_types=_types_of(intent),
+        ticket_types=items.types_of(intent),
         network=chains.name_of(intent.chain_id, config),
         payments=[each for each in payments if each.canonical and not each.stray],
         has_more_payments=intents.count_payments(intent, payments) > len(payments),
@@ -392,14 +392,6 @@ def _still_asked(intent: PaymentIntent, now: datetime) -> Sequence[Admission]:
     if now >= intent.event.doors_open:
         return []
     return [each for each in intent.admissions if each.shown_code and not each.redeemed_at]
-
-
-def _types_of(intent: PaymentIntent) -> Mapping[str, TicketType]:
-    """Return the ticket types of an order's items. That of a plain order was read with it."""
-    if not intent.has_items:
-        return {intent.ticket_type_id: intent.ticket_type}
-    wanted = [item.ticket_type_id for item in intent.items]
-    return {each.id: each for each in TicketType.select().where(TicketType.id.in_(wanted))}
 
 
 def _waits_for_chain(intent: PaymentIntent) -> bool:

@@ -78,6 +78,11 @@ def _select(tenant_id: Any, event_id: Any, voucher_id: Any) -> ModelSelect[Vouch
 _by_id: Prepared[Voucher] = Prepared(_select)
 
 
+@Prepared
+def _one_of_event(event_id: Any) -> ModelSelect[Voucher]:
+    return Voucher.select(Voucher.id).where(Voucher.event == event_id).limit(1)
+
+
 def list_page(
     tenant_id: str,
     event_id: str,
@@ -131,7 +136,7 @@ def without_code(voucher: Voucher) -> Voucher:
 
 def exist(event_id: str) -> bool:
     """Return whether an event has vouchers."""
-    return bool(Voucher.select().where(Voucher.event == event_id).exists())
+    return bool(_one_of_event.tuples(event_id=event_id))
 
 
 def uses_by_tag(event_id: str) -> list[UsesOfTag]:

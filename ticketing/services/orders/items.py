@@ -28,6 +28,16 @@ def _vouchers(voucher_ids: Any) -> ModelSelect[Voucher]:
     return Voucher.select().where(Voucher.id.in_(voucher_ids))
 
 
+@Prepared
+def _types(type_ids: Any) -> ModelSelect[TicketType]:
+    return TicketType.select().where(TicketType.id.in_(type_ids))
+
+
+@Prepared
+def _names(type_ids: Any) -> ModelSelect[TicketType]:
+    return TicketType.select(TicketType.id, TicketType.name).where(TicketType.id.in_(type_ids))
+
+
 def write(intent: PaymentIntent) -> None:
     """Write the items of a new order that `has_items`."""
     rows = [
@@ -81,10 +91,21 @@ def add_names(intents: Sequence[PaymentIntent]) -> None:
     nameless = [intent for intent in intents if "item_names" not in vars(intent)]
     if not nameless:
         return
+    read(nameless)
     wanted = {item.ticket_type_id for intent in nameless for item in intent.items}
-    types = TicketType.select(TicketType.id, TicketType.name).where(TicketType.id.in_(wanted))
+    types: list[TicketType] = _names.rows(type_ids=tuple(wanted))
     names = {each.id: str(each.name) for each in types}
     for intent in nameless:
         intent.item_names = {
             item.ticket_type_id: names[item.ticket_type_id] for item in intent.items
         }
+
+
+def types_of(intent: PaymentIntent) -> dict[str, TicketType]:
+    """Return the ticket types of an order's items. That of a plain order was read with it."""
+    if not intent.has_items:
+        return {intent.ticket_type_id: intent.ticket_type}
+    rows: list[TicketType] = _types.rows(
+        type_ids=tuple(item.ticket_type_id for item in intent.items)
+    )
+    return {each.id: each for each in rows}
