@@ -98,7 +98,7 @@ def booked(
 
 def _booked(asked: Asked, cursor: Block, pages: Iterator[list[Any]]) -> Iterator[Order]:
     for page in pages:
-        held, newest = collections.held_atomic(page), _newest_blocks(asked.chain_id, page)
+        held, newest = collections.held_atomic(page), _newest_blocks(page)
         for account in page:
             is_final = newest.get(account.id, 0) <= account.terms.final_up_to(cursor.number)
             if is_final and held[account.id] > 0:
@@ -280,13 +280,13 @@ def _pages(
         after = page[-1].id
 
 
-def _newest_blocks(chain_id: int, found: Sequence[Account]) -> dict[str, int]:
-    """Return the block of each account's newest payment. The accounts are of one chain."""
+def _newest_blocks(found: Sequence[Account]) -> dict[str, int]:
+    """Return the block of each account's newest payment."""
+    # The payments of an account are of its chain. With that in the statement, SQLite would read all
+    # payments of the chain.
     columns = Payment.intent, Payment.stray
     newest = Payment.select(*columns, fn.MAX(Payment.block_number)).where(
-        Payment.intent.in_([account.intent_id for account in found]),
-        Payment.chain_id == chain_id,
-        Payment.canonical,
+        Payment.intent.in_([account.intent_id for account in found]), Payment.canonical
     )
     rows: Iterable[Any] = newest.group_by(*columns).tuples()
     return {stray or intent_id: block for intent_id, stray, block in rows}
