@@ -9,8 +9,13 @@ import pytest
 
 from tests.support.databases import on_sqlite
 from tests.support.query_plans.recorder import Explainer, Recorder
+from tests.support.wallets import use_address
+from ticketing import clock
+from ticketing.chain.answers import Block
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.money import collectable
+from ticketing.services.money.collectable import Asked
+from tools import anvil
 
 pytestmark = on_sqlite
 
@@ -28,6 +33,19 @@ def explained():
         return {each.sql: explainer.plan(each).text for each in recorder.statements.values()}
 
     return explain
+
+
+def test_what_can_be_collected_is_added_up_in_indexes(acme, explained):
+    use_address(acme.id, anvil.SELLER, anvil.CHAIN_ID)
+    asked = Asked(acme.id, anvil.CHAIN_ID, anvil.TOKEN_ADDRESS)
+    cursor = Block(100, "0x" + "0" * 64, clock.now())
+
+    plans = explained(lambda: collectable.totals(asked, cursor, clock.now()))
+
+    (plan,) = (text for sql, text in plans.items() if "of_order" in sql)
+    assert "USING COVERING INDEX money_of_tenant (tenant_id=? AND chain_id=? AND " in plan
+    # Once for each order, however often the sum is used.
+    assert plan.count("USING COVERING INDEX collections_intent (intent_id=? AND stray=?)") == 1
 
 
 def test_the_newest_payments_of_orders_are_found_by_the_orders(acme, explained):

@@ -40,7 +40,7 @@ def test_seats_that_used_a_voucher_are_found_by_their_orders(acme, by):
 
 
 def test_the_people_of_events_are_counted_in_indexes(acme):
-    """A seat's row is read only for guests and for who came."""
+    """The row of no seat is read."""
     events = [acme.ticket()["event_id"] for _ in range(2)]
 
     found = indexes_read_by(lambda: sales_figures.of_event(Event.get_by_id(events[0])))

@@ -13,6 +13,7 @@ from tests.support.console import sign_in
 from tests.support.factories import CHAIN, cli, new_organizer, worker_once
 from tests.support.payouts import with_address
 from tests.support.refunds import give_back, pass_hours, settle, state, waive
+from tests.support.wallets import use_address
 from ticketing.constants import MICRO_UNIT_DECIMALS
 from ticketing.models.wallets import Wallet
 from ticketing.services.wallets import issuing
@@ -165,6 +166,38 @@ def test_what_is_moved_changes_nothing_that_is_kept_or_owed(night, node):
     assert after["to_collect"] == {"orders": 0, "amount": 0}
     assert after["collected"] == 38 * USDC
     assert in_usdc(after, *SUMS) == in_usdc(before, *SUMS)
+
+
+@pytest.mark.long
+def test_what_came_after_an_order_was_collected_is_collected_next(app, node):
+    venue = with_address(app, node)
+    first, _ = (paid(venue, node, venue.ticket(), 5) for _ in range(2))
+    worker_once(app)
+    collect(venue, node)
+    first.pay(node, 2 * USDC)
+    worker_once(app)
+    (row,) = money(venue)
+    assert (row["collected"], row["to_collect"]) == (10 * USDC, {"orders": 1, "amount": 2 * USDC})
+
+    collect(venue, node)  # the second transfer of one order
+
+    (row,) = money(venue)
+    assert (row["collected"], row["to_collect"]) == (12 * USDC, {"orders": 0, "amount": 0})
+
+
+@pytest.mark.long
+def test_an_xpub_is_swept_and_the_address_after_it_collected(app, node):
+    venue = new_organizer(app, "venue")
+    ticket = venue.ticket()
+    paid(venue, node, ticket, 5)
+    worker_once(app)
+    use_address(venue.id, anvil.SELLER, CHAIN)
+    paid(venue, node, ticket, 5)
+    worker_once(app)
+    (row,) = money(venue)
+    assert in_usdc(row, "received", "kept") == {"received": 10, "kept": 10}
+    assert row["to_sweep"] == {"orders": 1, "amount": 5 * USDC}
+    assert row["to_collect"] == {"orders": 1, "amount": 5 * USDC}
 
 
 def test_orders_of_an_xpub_are_to_be_swept(app, node):

@@ -282,7 +282,7 @@ ALLOWED = {
         r"(worker|pages_console_overview\.\w+) searches sales_of_event, then looks at status"
     ),
     "The orders of one tenant, of which most hold money on a chain until they are collected.": (
-        rf"{_COLLECTIONS} searches intents_of_tenant, then looks at .*"
+        rf"{_COLLECTIONS} searches (intents|money)_of_tenant, then looks at .*"
     ),
     "Postgres chooses by the sizes of both tables. Here there are no collections.": (
         rf"({_COLLECTIONS}|{_FIGURES}) walks collections_block"

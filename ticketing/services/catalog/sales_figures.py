@@ -40,6 +40,9 @@ MOST_DAYS = 366
 _SLOT_SECONDS = 900
 """The offset of every time zone is a whole number of these, so a slot lies in one day of each."""
 
+_CLOCKS_DIFFER = timedelta(days=1)
+"""A ticket is voided after its order was confirmed. The clocks of two hosts differ by less."""
+
 _IS_SOLD = PaymentIntent.status == literal(IntentStatus.CONFIRMED)
 _IS_VALID = Admission.status == literal(AdmissionStatus.VALID)
 _OPEN = Case(None, [(IS_LIVE, REST)], 0)
@@ -116,10 +119,12 @@ def _money(of_events: Any, since: Any) -> ModelSelect[Any]:
     return _since(query, of_events, since)
 
 
-def _voided(of_events: Any, since: Any) -> ModelSelect[Any]:
+def _voided(of_events: Any, since: Any, voided_since: Any) -> ModelSelect[Any]:
     query = Admission.select(_slot().alias("slot"), fn.COUNT(SQL("*"))).join(PaymentIntent)
     is_void = Admission.status == literal(AdmissionStatus.VOID)
-    return _since(query.where(_IS_SOLD, is_void), of_events, since)
+    # Of those that were voided before, no order has to be read.
+    is_late = Admission.voided_at >= voided_since
+    return _since(query.where(_IS_SOLD, is_void, is_late), of_events, since)
 
 
 def _merchandise(ticket_ids: Sequence[str], since: Any) -> ModelSelect[Any]:
@@ -137,11 +142,14 @@ Condition = Callable[[Any], Any]
 
 
 def _prepared(of_orders: Condition, of_tickets: Condition) -> tuple[Prepared[Any], ...]:
-    """Return the queries of counts, money and voided tickets, with parameters `of` and `since`."""
+    """Return the queries of counts, money and voided tickets.
+
+    Their parameters are `of` and `since`, of the last one also `voided_since`.
+    """
     return (
         Prepared(lambda of, since: _counts(of_orders(of), since)),
         Prepared(lambda of, since: _money(of_orders(of), since)),
-        Prepared(lambda of, since: _voided(of_tickets(of), since)),
+        Prepared(lambda of, since, voided_since: _voided(of_tickets(of), since, voided_since)),
     )
 
 
@@ -170,7 +178,8 @@ def by_day(tenant_id: str, event_id: str | None, last: int = MOST_DAYS) -> list[
     first = clock.now().astimezone(zone).date() - timedelta(days=last - 1)
     since = datetime.combine(first, time(), zone)
     of, queries = (tenant_id, _OF_TENANT) if event_id is None else (event_id, _OF_EVENT)
-    counts, money, voided = (_by_day(query.tuples(of=of, since=since), zone) for query in queries)
+    values = {"of": of, "since": since, "voided_since": since - _CLOCKS_DIFFER}
+    counts, money, voided = (_by_day(query.tuples(**values), zone) for query in queries)
     handed_out = _merchandise_by_day(tenant_id, event_id, since, zone)
     found = []
     for day in sorted(counts.keys() | money.keys()):

@@ -25,7 +25,7 @@ refunded 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -36,7 +36,6 @@ from ticketing import clock
 from ticketing.chain import units
 from ticketing.chain.registry import LOOK_ALIKES, REGISTRY, Chain
 from ticketing.constants import IntentStatus
-from ticketing.models.base import literal
 from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import (
     FORGIVEN,
@@ -131,7 +130,9 @@ def forgiven(tenant_id: str) -> Sum:
 
 def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
     """Return the figures of a tenant from the books. No node is asked."""
-    sums, collected, to_sweep = _sums(tenant_id), _collected(tenant_id), _to_sweep(tenant_id)
+    found = _sums(tenant_id)
+    sums, to_sweep = found.by_place, _to_sweep(tenant_id, found.paid_wallets)
+    collected_elsewhere = _collected_elsewhere(tenant_id)
     unknown = unassigned.of_tenant(tenant_id)
     known = chains.states()
     rows = []
@@ -143,7 +144,7 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
         asked = Asked(tenant_id, chain_id, token_address)
         chain = enabled.get(chain_id) or REGISTRY.get(chain_id)
         apart = unknown.get(place, Unassigned())
-        to_collect = Sum() if cursor is None else collectable.total(asked, cursor, now)
+        collected, to_collect = collectable.totals(asked, cursor, now)
         all_of_it = to_collect + apart.unknown_orders + Sum(0, apart.at_gathering)
         is_look_alike = token_address in LOOK_ALIKES
         is_payable = chain_id in enabled and enabled[chain_id].token_address == token_address
@@ -162,7 +163,7 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
                 out_of_reach=far,
                 refunded=refunded,
                 waived=waived,
-                collected=collected.get(place, 0),
+                collected=collected + collected_elsewhere.get(place, 0),
                 to_collect=to_collect,
                 to_sweep=to_sweep.get(place, Sum()),
                 unknown_orders=apart.unknown_orders,
@@ -173,30 +174,48 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
     return Money(rows)
 
 
-def _sums(tenant_id: str) -> dict[tuple[int, str], tuple[int, ...]]:
-    """Return (received, owed, refunded, waived, rest, open, out of reach) by chain and token."""
-    of_chain = (PaymentIntent.chain_id, PaymentIntent.token_address)
-    open_ = Case(None, [(IS_LIVE, REST)], 0)
+@dataclass(frozen=True)
+class _Sums:
+    """Sums over the accounts of a tenant, and the wallets of orders that were paid at home.
+
+    `by_place`: (received, owed, refunded, waived, rest, open, out of reach) by chain and token.
+    """
+
+    by_place: dict[tuple[int, str], tuple[int, ...]]
+    paid_wallets: Set[str]
+
+
+def _sums(tenant_id: str) -> _Sums:
+    # An index has the orders by these columns.
+    of_wallet = (PaymentIntent.chain_id, PaymentIntent.token_address, PaymentIntent.wallet)
     summed = (
         PaymentIntent.amount_received,
         PaymentIntent.refund_due,
         PaymentIntent.refunded,
         PaymentIntent.waived,
-        REST,
-        open_,
-        literal(0),
+        Case(None, [(IS_LIVE, REST)], 0),
     )
-    query = (
-        PaymentIntent.select(*of_chain, *(fn.SUM(each) for each in summed))
+    rows: Iterable[Any] = (
+        PaymentIntent.select(*of_wallet, *(fn.SUM(each) for each in summed))
         .where(PaymentIntent.tenant == tenant_id, HAS_MONEY)
-        .group_by(*of_chain)
+        .group_by(*of_wallet)
+        .tuples()
     )
-    found: dict[tuple[int, str], tuple[int, ...]] = {}
-    for chain_id, token, *sums in (*query.tuples(), *_elsewhere(tenant_id)):
-        before = found.get((chain_id, token), (0,) * len(sums))
+    by_place: dict[tuple[int, str], tuple[int, ...]] = {}
+    paid_wallets = set()
+
+    def add(place: tuple[int, str], sums: Iterable[Any]) -> None:
+        before = by_place.get(place, (0,) * 7)
         # Postgres sums as Decimal.
-        found[chain_id, token] = tuple(a + int(b) for a, b in zip(before, sums, strict=True))
-    return found
+        by_place[place] = tuple(one + int(other) for one, other in zip(before, sums, strict=True))
+
+    for chain_id, token, wallet_id, received, owed, refunded, waived, open_ in rows:
+        paid_wallets.add(wallet_id)
+        rest = received - refunded - waived - owed
+        add((chain_id, token), (received, owed, refunded, waived, rest, open_, 0))
+    for chain_id, token, *sums in _elsewhere(tenant_id):
+        add((chain_id, token), sums)
+    return _Sums(by_place, paid_wallets)
 
 
 def _elsewhere(tenant_id: str) -> Iterable[Any]:
@@ -223,45 +242,42 @@ def _elsewhere(tenant_id: str) -> Iterable[Any]:
     return rows
 
 
-def _collected(tenant_id: str) -> dict[tuple[int, str], int]:
+def _collected_elsewhere(tenant_id: str) -> dict[tuple[int, str], int]:
+    """Return what was collected of stray accounts, by chain and token."""
     of_chain = (Collection.chain_id, Collection.token_address)
-    collected = Collection.select(*of_chain, fn.SUM(Collection.amount)).group_by(*of_chain)
-    collected = collected.where(Collection.canonical)
-    homes = collected.join(PaymentIntent, on=accounts.HOMES.rows(Collection))
-    strays = collected.join(StrayAccount, on=accounts.STRAYS.rows(Collection))
-    found: dict[tuple[int, str], int] = {}
-    for chain_id, token, amount in (
-        *homes.where(PaymentIntent.tenant == tenant_id, HAS_MONEY).tuples(),
-        *strays.where(StrayAccount.tenant_id == tenant_id).tuples(),
-    ):
-        found[chain_id, token] = found.get((chain_id, token), 0) + int(amount)
-    return found
+    collected = (
+        Collection.select(*of_chain, fn.SUM(Collection.amount))
+        .join(StrayAccount, on=accounts.STRAYS.rows(Collection))
+        .where(Collection.canonical, StrayAccount.tenant_id == tenant_id)
+        .group_by(*of_chain)
+    )
+    rows: Iterable[Any] = collected.tuples()
+    return {(chain_id, token): int(amount) for chain_id, token, amount in rows}
 
 
-def _to_sweep(tenant_id: str) -> dict[tuple[int, str], Sum]:
-    """Return what addresses of an extended public key hold.
+def _to_sweep(tenant_id: str, paid_wallets: Set[str]) -> dict[tuple[int, str], Sum]:
+    """Return what addresses of an extended public key hold. `paid_wallets`: see _Sums.
 
     Nobody reports a sweep: the worker reads the balances of orders that have ended from time to
     time. Until then, what was received counts.
     """
-    is_xpub = PaymentIntent.wallet.not_in(list(collectable.wallets(tenant_id)))
-    is_over = ~IS_LIVE & is_xpub
-    is_over &= ~PaymentIntent.early  # until its payment is final, `wallet export` says LIVE
+    of_receivers = collectable.wallets(tenant_id).keys()
+    is_over = ~IS_LIVE & ~PaymentIntent.early  # until its payment is final, `wallet export`: LIVE
     found: dict[tuple[int, str], Sum] = {}
-    for kind in accounts.KINDS:
-        model = kind.model
+    for model, query in (
+        (PaymentIntent, _paid_at_home(tenant_id, paid_wallets - of_receivers)),
+        (StrayAccount, _paid_elsewhere(tenant_id, of_receivers)),
+    ):
+        if query is None:
+            continue
         of_place = model.chain_id, model.token_address
-        query = model.select().where(PaymentIntent.tenant == tenant_id, HAS_MONEY, is_over)
-        if kind is accounts.STRAYS:
-            paid = StrayAccount.amount_received > 0
-            of_tenant = StrayAccount.tenant_id == tenant_id
-            query = StrayAccount.select().join(PaymentIntent).where(of_tenant, paid, is_over)
-        unread = query.where(model.swept_balance.is_null()).group_by(*of_place)
+        ended = query.where(is_over)
+        unread = ended.where(model.swept_balance.is_null()).group_by(*of_place)
         sums = unread.select(*of_place, fn.COUNT(model.id), fn.SUM(model.amount_received))
         for chain_id, token_address, count, amount in sums.tuples():
             place = chain_id, token_address
             found[place] = found.get(place, Sum()) + Sum(int(count), int(amount))
-        held = query.where(model.swept_balance != "0")
+        held = ended.where(model.swept_balance != "0")
         held = held.select(*of_place, model.token_decimals, model.swept_balance)
         # Atomic units of some tokens are more than a BIGINT.
         for chain_id, token_address, decimals, balance in held.tuples():
@@ -269,3 +285,23 @@ def _to_sweep(tenant_id: str) -> dict[tuple[int, str], Sum]:
             amount = units.from_atomic(int(balance), decimals)[0]
             found[place] = found.get(place, Sum()) + Sum(1, amount)
     return found
+
+
+def _paid_at_home(tenant_id: str, wallet_ids: Set[str]) -> Any:
+    """Select the paid orders of some wallets. Without wallets: None, no order has to be read."""
+    if not wallet_ids:
+        return None
+    of_tenant = PaymentIntent.tenant == tenant_id
+    return PaymentIntent.select().where(
+        of_tenant, HAS_MONEY, PaymentIntent.wallet.in_(list(wallet_ids))
+    )
+
+
+def _paid_elsewhere(tenant_id: str, of_receivers: Iterable[str]) -> Any:
+    """Select the stray accounts with money that belong to other wallets than these."""
+    query = StrayAccount.select().join(PaymentIntent)
+    return query.where(
+        StrayAccount.tenant_id == tenant_id,
+        StrayAccount.amount_received > 0,
+        PaymentIntent.wallet.not_in(list(of_receivers)),
+    )
