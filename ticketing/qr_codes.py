@@ -9,7 +9,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -57,8 +57,8 @@ _LONG_LENGTHS = 10
 _FIRST_WITH_ITS_NUMBER = 7
 _TIMING = 6
 _LIGHT, _DARK = "01"
-_LETTERS = str.maketrans(_LIGHT + _DARK, "ox")
-"""In a path, digits are lengths."""
+_STROKE = 8
+"""How many modules of a row are drawn at once."""
 
 _Module = tuple[int, int]
 """Row and column."""
@@ -89,16 +89,24 @@ def svg_path(text: str) -> tuple[int, str]:
 
     `text`: ASCII, at most 412 characters.
     """
-    rows = [row[QUIET:-QUIET] for row in _rows(text)[QUIET:-QUIET]]
-    drawn = "\n".join(rows).translate(_LETTERS)
-    for letter, line in (("x", "h{}"), ("o", "m{} 0")):
-        longest = 1
-        while letter * (longest + 1) in drawn:
-            longest += 1
-        for length in range(longest, 0, -1):
-            drawn = drawn.replace(letter * length, line.format(length))
-    next_row = drawn.replace("\n", f"m-{len(rows)} 1")
-    return len(rows) + 2 * QUIET, f"M{QUIET} {QUIET}.5{next_row}"
+    rows = _rows(text)[QUIET:-QUIET]
+    strokes, end = _strokes(), QUIET + len(rows)
+    places = [slice(at, min(at + _STROKE, end)) for at in range(QUIET, end, _STROKE)]
+    drawn = ["".join([strokes[row[each]] for each in places]) for row in rows]
+    return end + QUIET, f"M{QUIET} {QUIET}.5{f'm-{len(rows)} 1'.join(drawn)}"
+
+
+@lru_cache(None)
+def _strokes() -> dict[str, str]:
+    """Return how to draw up to _STROKE modules of a row. "11011" is h2m1 0h2."""
+    found = {}
+    for width in range(1, _STROKE + 1):
+        for number in range(2**width):
+            modules = f"{number:0{width}b}"
+            runs = [(module, len(list(run))) for module, run in groupby(modules)]
+            lines = [f"h{run}" if module == _DARK else f"m{run} 0" for module, run in runs]
+            found[modules] = "".join(lines)
+    return found
 
 
 def png(text: str, scale: int) -> bytes:
