@@ -135,6 +135,8 @@ class _Application(Flask):
 
     json_provider_class = _Json
     jinja_environment = PageEnvironment
+    # There are as many templates as files. Jinja's default searches a list at each use of one.
+    jinja_options = {"cache_size": -1}
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return a view, or what runs before or after it, as it is: none is asynchronous.

@@ -32,6 +32,7 @@ answers.py: the fields of questions, in the forms of orders, tickets and attende
 typed_forms.py: text of forms becomes what JSON would have, so that the API's schema checks both
 render.py: the templates, and how they show values; what people wrote cannot change the page
 templates.py: an environment for each language, with its messages in the templates
+icons.py: small pictures beside words
 problems.py: which paths get errors as pages; such a page
 reasons.py: the sentence for people, by the code of an error or of a field's check
 json_ld.py: an event for search engines

@@ -13,6 +13,7 @@ from ticketing import formats, locales, markdown, places
 from ticketing.constants import CURRENCY
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages import assets
+from ticketing.pages.icons import icon
 from ticketing.pages.reasons import reason
 from ticketing.pages.templates import LoadedMessages, PageEnvironment
 from ticketing.web import origin
@@ -56,6 +57,7 @@ def register(app: Flask) -> None:
         person=person,
         markdown=markdown.html,
         plain=markdown.plain,
+        icon=icon,
         reason=reason,
         said=locales.gettext,
         grouped=grouped,
