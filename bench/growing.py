@@ -118,6 +118,8 @@ def grow(world: World, stack: Stack, size: Size) -> None:
                 _copy_money()
                 _copy_admissions()
                 _copy_notifications(size)
+            if not is_sqlite():
+                bulk.run("ANALYZE")  # else it reads all orders for each voucher
             _copy_vouchers(voucher_id, size)
             _add_waiting(world, size)
             _count()

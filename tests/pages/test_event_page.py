@@ -6,11 +6,14 @@ from functools import partial
 
 import pytest
 
+from tests.conftest import SECRET_KEY
 from tests.pages.conftest import SAME_ORIGIN, key_in
+from tests.support.apps import new_app
 from tests.support.factories import PRICE, in_days, worker_once
 from tests.support.races import at_once
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
+from ticketing.db.connection import database
 from ticketing.models.payment_intents import PaymentIntent
 from tools import anvil
 
@@ -160,6 +163,22 @@ def test_a_form_that_comes_several_times_at_once_is_one_order(acme, event, seat,
     assert {each.status_code for each in answers} == {303}
     assert len({each.headers["Location"] for each in answers}) == 1
     assert acme.stock(seat) == (2, 0)
+
+
+@pytest.mark.sql
+def test_a_form_is_one_order_while_the_secret_key_changes(acme, event, seat, api, environ):
+    fields = form(seat, api.get(PATH))
+    new = {"SECRET_KEY": "another-one-" * 4}
+    both = {**new, "SECRET_KEY_PREVIOUS": SECRET_KEY}
+    found = []
+    # Its repeat comes to a host that knows both keys, then to one that knows the new one only.
+    for keys in ({}, both, both, new):
+        database.close()
+        sent = new_app({**environ, **keys}).test_client()
+        answer = sent.post(ORDER, data=fields, headers=SAME_ORIGIN)
+        assert answer.status_code == 303
+        found.append(answer.headers["Location"].split(".")[0])
+    assert len(set(found)) == 1 and acme.stock(seat) == (2, 0)
 
 
 def test_whoever_comes_too_late_goes_back_to_the_page_of_the_event(acme, event, api, send):

@@ -60,7 +60,7 @@ class Prepared(Generic[M]):
         self._query = query
         self._names = query.__code__.co_varnames[: query.__code__.co_argcount]
         self._returned, self._last = returned, last
-        self._built: dict[tuple[Any, ...], _Built] = {}
+        self._built: dict[tuple[type[Database], tuple[int | None, ...]], _Built] = {}
         self._reader: _Reader | None = None
 
     def rows(self, **values: Any) -> list[M]:
@@ -89,29 +89,34 @@ class Prepared(Generic[M]):
         return int(cursor.rowcount)
 
     def _execute(self, values: dict[str, Any]) -> tuple[Any, Any]:
-        lists = {name: value for name, value in values.items() if type(value) is tuple}
-        key = (type(database.obj), *map(len, lists.values()))
+        lengths = tuple([_length(values[name]) for name in self._names])
+        key = type(database.obj), lengths
         built = self._built.get(key)
         if built is None:
-            of_each = (_placeholders(name, lists.get(name)) for name in self._names)
-            query = self._query(*of_each)
+            query = self._query(*map(_placeholders, self._names, lengths))
             built = _Built(query, *query.sql())
-            if all(len(value) <= KEPT_LENGTH for value in lists.values()):
+            if all(length is None or length <= KEPT_LENGTH for length in lengths):
                 self._built[key] = built
-        for name, value in lists.items():
-            values |= zip(_names(name, value), value, strict=True)
+        for name, length in zip(self._names, lengths, strict=True):
+            if length is not None:
+                values |= zip(_parts(name, length), values[name], strict=True)
         return built.query, database.execute_sql(built.sql, built.given(values))
 
 
-def _placeholders(name: str, value: tuple[Any, ...] | None) -> Any:
+def _length(value: Any) -> int | None:
+    """Return the length of a tuple. None: it is another value."""
+    return len(value) if type(value) is tuple else None
+
+
+def _placeholders(name: str, length: int | None) -> Any:
     """Return what stands for a value in a query: for a tuple, one placeholder for each element."""
-    if value is None:
+    if length is None:
         return Value(_Parameter(name), False)
-    return [Value(_Parameter(each), False) for each in _names(name, value)]
+    return [Value(_Parameter(each), False) for each in _parts(name, length)]
 
 
-def _names(name: str, value: tuple[Any, ...]) -> list[str]:
-    return [f"{name}.{place}" for place in range(len(value))]
+def _parts(name: str, length: int) -> list[str]:
+    return [f"{name}.{place}" for place in range(length)]
 
 
 class _Built:
@@ -230,17 +235,19 @@ def prepared_insert(model: type[M]) -> Callable[..., None]:
 
     It writes the columns that the first instance has. So the others, which are NULL, are no
     parameters: psycopg parses a statement with more than 50 of them at each call (its
-    `_queries.py`). All instances must have the same columns.
+    `_queries.py`). TypeError if the instances have different columns.
     """
     built: dict[tuple[type[Database], int, tuple[str, ...]], tuple[str, _Columns]] = {}
 
     def insert(*rows: M) -> None:
         # The plain values: for a foreign key the id, not the model.
         every = [row.__data__ for row in rows]
-        values = every[0]
-        key = type(database.obj), len(every), tuple(values)
+        names = every[0].keys()
+        if any(each.keys() != names for each in every[1:]):
+            raise TypeError(f"rows of {model.__name__} with different columns")
+        key = type(database.obj), len(every), tuple(names)
         if key not in built:
-            fields = [field for field in model._meta.sorted_fields if field.name in values]
+            fields = [field for field in model._meta.sorted_fields if field.name in names]
             # The values are not in the SQL. None stands for each of them here.
             one = {field: Value(None, False) for field in fields}
             sql, _ = model.insert_many([one] * len(every)).sql()

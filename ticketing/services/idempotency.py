@@ -1,17 +1,24 @@
 """Idempotency-Key: a repeated request gets the first response and has no second effect.
 
 A request first claims its key. Its response is stored in the transaction of its effect, so after
-a crash there are both or neither. An abandoned claim expires after a minute. If the database fails
-during a request, its process deletes the claim as soon as the database is back.
+a crash there are both or neither.
 
-Example: Ada orders with key K, and her connection breaks before the response arrives.
+The claim of a form, or of a key in a body, is a part of that transaction (`claim_within`). A repeat
+waits in the database until it ends.
+
+The claim of a header is committed before (`claim`): its request may read a chain first. An
+abandoned claim expires after a minute. If the database fails during a request, its process deletes
+the claim as soon as the database is back.
+
+Example: Ada orders with key K in the header, and her connection breaks before the response arrives.
 
     10:00:00  her request claims K, creates the order, and stores its response 201 for K
     10:00:05  she repeats the request: the stored 201 answers, and there is no second order
     10:00:07  she uses K for two tickets instead of one: KeyReused
 
 A response without an effect is not stored. A client without a credential has a bound of stored
-responses a day, and an order has one: else one client could fill the disk.
+responses a day, and an order has one: else one client could fill the disk. On Postgres, forms that
+run at the same time do not count each other.
 
 If the process was killed before it stored the response, there is no order. A repeat gets
 StillRunning until 10:01:00. Then it takes over the claim and creates the order.
@@ -89,17 +96,22 @@ def claim(claims: Sequence[Claim], owner: Owner | None = None) -> Answer | None:
     `owner`: None if the request has a credential. KeyReused for another body. StillRunning while
     the first request is running. TooManyRequests if the owner has too many stored responses.
     """
-    _give_up_later()
+    give_up_later()
     digests: list[str] = []
     try:
-        # A fixed order prevents a deadlock between two requests with the same two claims.
-        for pair in sorted(claims, key=lambda pair: pair.digest):
-            # One of two claims has the owner, so that a request counts once.
-            answer = _claim_one(pair.digest, pair.request_digest, None if digests else owner)
+        for one in _in_order(claims):
+            now = clock.now()
+            try:
+                # One of two claims has the owner, so that a request counts once.
+                answer = _claim_one(one, None if digests else owner, now)
+            except UNAVAILABLE:
+                # It may have been committed. A claim with another time is of another request.
+                _not_given_up[one.digest, now] = now
+                raise
             if answer is not None:
                 give_up(digests)
                 return answer
-            digests.append(pair.digest)
+            digests.append(one.digest)
         if owner is not None:
             _check_count(owner)
     except BaseException:
@@ -108,27 +120,41 @@ def claim(claims: Sequence[Claim], owner: Owner | None = None) -> Answer | None:
     return None
 
 
-def _claim_one(digest: str, request_digest: str, owner: Owner | None) -> Answer | None:
-    now = clock.now()
-    try:
-        claimed = _insert_claim.run(
-            digest=digest,
-            request_digest=request_digest,
-            now=now,
-            kept=now - KEPT_FOR,
-            lapsed=now - CLAIM_LAPSES_AFTER,
-            order_id=owner.order_id if owner else None,
-            client=owner.networks[0] if owner else None,
-            client_site=owner.networks[1] if owner and len(owner.networks) > 1 else None,
-        )
-    except UNAVAILABLE:
-        # It may have been committed. A claim with another time belongs to another request.
-        _not_given_up[digest, now] = now
-        raise
+def claim_within(claims: Sequence[Claim], owner: Owner | None) -> Answer | None:
+    """Do the same as a part of the current transaction, which removes the claim if it fails.
+
+    If another transaction has the claim, wait for its end. Whatever is returned, call `keep` for
+    all claims: one of them may be new. Before the transaction, call `give_up_later`. KeyReused,
+    TooManyRequests. StillRunning if a process of a version before has committed the claim.
+    """
+    stored, now = None, clock.now()
+    for place, one in enumerate(_in_order(claims)):
+        stored = _claim_one(one, None if place else owner, now) or stored
+    if stored is None and owner is not None:
+        _check_count(owner)
+    return stored
+
+
+def _in_order(claims: Sequence[Claim]) -> Sequence[Claim]:
+    """Return claims in the order that prevents a deadlock of two requests with the same two."""
+    return sorted(claims, key=lambda one: one.digest)
+
+
+def _claim_one(one: Claim, owner: Owner | None, now: datetime) -> Answer | None:
+    claimed = _insert_claim.run(
+        digest=one.digest,
+        request_digest=one.request_digest,
+        now=now,
+        kept=now - KEPT_FOR,
+        lapsed=now - CLAIM_LAPSES_AFTER,
+        order_id=owner.order_id if owner else None,
+        client=owner.networks[0] if owner else None,
+        client_site=owner.networks[1] if owner and len(owner.networks) > 1 else None,
+    )
     if claimed:
         return None
-    first: IdempotencyKey | None = _find.first(digest=digest)
-    if first is not None and first.request_digest != request_digest:
+    first: IdempotencyKey | None = _find.first(digest=one.digest)
+    if first is not None and first.request_digest != one.request_digest:
         raise KeyReused
     if first is None or first.status is None or first.body is None:
         raise StillRunning
@@ -235,7 +261,7 @@ _OF_NETWORKS: tuple[Prepared[IdempotencyKey], ...] = (_of_client, _of_site)
 
 
 def is_claimed(digest: str) -> bool:
-    """Return whether there is a claim with this digest, or a stored response."""
+    """Return whether there is a committed claim with this digest, or a stored response."""
     return _find.first(digest=digest) is not None
 
 
@@ -260,7 +286,7 @@ def give_up(digests: Sequence[str]) -> None:
         raise
 
 
-def _give_up_later() -> None:
+def give_up_later() -> None:
     """Delete the claims that could not be deleted while the database was unavailable."""
     for (digest, last), first in list(_not_given_up.items()):
         if last > clock.now() - CLAIM_LAPSES_AFTER:

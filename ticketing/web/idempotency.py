@@ -76,6 +76,7 @@ def once(key: str, act: Callable[[], str]) -> str:
 
     `key` is the hidden key of the form. The same form again, as after a double click, returns the
     id of the first time. A form with other content is another one. Invalid for a malformed key.
+    StillRunning if a process of a version before runs the first one.
 
     Example: a form with key K names the holder Ada, and is sent twice: `act` runs once. The person
     goes back, changes Ada to Grace, and sends it with the same K: `act` runs again.
@@ -94,30 +95,27 @@ def form_digests(key: str) -> list[str]:
 
 
 def was_sent(key: str) -> bool:
-    """Return whether this form was sent before, as by a double click. Invalid."""
+    """Return whether this form was sent before, and has had its effect. Invalid."""
     return any(idempotency.is_claimed(each.digest) for each in _claims_of_form(key))
 
 
 def once_for_content(key: str, content: str, act: Callable[[], str]) -> str:
     """Do the same for a key that is a part of the body, of a client without a credential.
 
-    `content` is what must be the same in a repeat. KeyReused for other content.
+    `content` is what must be the same in a repeat. KeyReused for other content. StillRunning.
     """
     return _once(_claims_of(_ANONYMOUS, key, content), act)
 
 
 def _once(claims: Sequence[Claim], act: Callable[[], str]) -> str:
-    # The claim is a part of the transaction. So it is gone if that fails, and a second request with
-    # the same claim waits in the database for the first one.
+    idempotency.give_up_later()
     with write_transaction():
-        stored = idempotency.claim(claims, _owner())
-        if stored is not None:
-            first_id: str = json.loads(stored.body)["id"]
-            return first_id
-        new_id = act()
-        answer = Answer(_SEE_OTHER, json.dumps({"id": new_id}))
+        answer = idempotency.claim_within(claims, _owner())
+        if answer is None:
+            answer = Answer(_SEE_OTHER, json.dumps({"id": act()}))
         idempotency.keep([each.digest for each in claims], answer)
-        return new_id
+    first_id: str = json.loads(answer.body)["id"]
+    return first_id
 
 
 def key_digests(purpose: str) -> list[str]:

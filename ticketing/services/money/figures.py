@@ -262,7 +262,8 @@ def _to_sweep(tenant_id: str, paid_wallets: Set[str]) -> dict[tuple[int, str], S
     time. Until then, what was received counts.
     """
     of_receivers = collectable.wallets(tenant_id).keys()
-    is_over = ~IS_LIVE & ~PaymentIntent.early  # until its payment is final, `wallet export`: LIVE
+    # `wallet export` says LIVE of an early order until its payment is final.
+    is_over = ~IS_LIVE & ~PaymentIntent.early
     found: dict[tuple[int, str], Sum] = {}
     for model, query in (
         (PaymentIntent, _paid_at_home(tenant_id, paid_wallets - of_receivers)),
