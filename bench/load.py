@@ -31,7 +31,7 @@ NONCE = "nonce-of-a-scan-36-characters-long--"
 SEAT = "id-of-an-admission-26-long"
 """A placeholder. Each request gets another of SEATS numbers there."""
 SEATS = 50_000
-FORGET_SECONDS = 150.0
+FORGET_SECONDS = 240.0
 """How long the last buyer may take."""
 
 Result = dict[str, Any]

@@ -5,7 +5,7 @@ while 99 of 100 responses are quick, and falls when more than one of 100 is slow
 called, some are gone. They need no answer, so the service stays quick, and more are called.
 
 Example: 600 are called a minute. Of the last 500 responses, 3 were not quick. So 10 more are
-admitted after a second, and 630 are called a minute. If 6 were slow, it would be 300.
+admitted after a second, and 630 are called a minute. If 6 were slow, it would be 420.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from ticketing.services.waiting_room.places import SECOND
 
 FIRST_PER_MINUTE, LEAST_PER_MINUTE, MOST_PER_MINUTE = 600, 60, 120_000
 
-GROWTH, CAREFUL_GROWTH, CUT = 1.05, 1.02, 0.5
+GROWTH, CAREFUL_GROWTH, CUT = 1.05, 1.02, 0.7
 """By what the number is multiplied, in each second. Who is called comes some seconds later, so more
 would be called than can be served before that shows."""
 
 SLOW_FOR = 4 * SECOND
 """A response that was slow still counts for so long, so the number is cut once in that time."""
+
+EXCUSED = 8 * SECOND
+"""For so long after the room opened, nothing is cut."""
 
 SHOWN_UP = 4
 """The number grows fast only if one of four who were called has come. Others come later."""
@@ -104,7 +107,9 @@ def opened(now: int, sale_starts: int | None) -> State:
     Before the start of the sale, all get places in the second before it: so their lots decide.
     """
     first = now if sale_starts is None or sale_starts <= now else sale_starts - SECOND
-    return State(now, sale_starts, now, first // SECOND * SECOND)
+    # What is slow in the first seconds came before: it is why the room opens.
+    calm = now + EXCUSED - SLOW_FOR
+    return State(now, sale_starts, now, first // SECOND * SECOND, slowed_at=calm)
 
 
 def moved(room: State, at: int, seen: Seen) -> State:
