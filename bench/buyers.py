@@ -202,10 +202,11 @@ class Crowd:
     def _order(self, number: int, who: str) -> Generator[Ask | float, Answer | None, str]:
         """Open the page, read it, and send its form. Return the path that it leads to."""
         goods = self.goods
-        page = yield from self._enter(number, f"{who}event page")
+        page = yield from self._enter(number, f"{who}event page", goods.page)
         if goods.code:
             yield random.uniform(*READ_SECONDS)
-            page = yield from self._get(number, "event page with the code", goods.page_with_code)
+            with_code = goods.page_with_code
+            page = yield from self._enter(number, "event page with the code", with_code)
         found = _FORM_KEY.search(page)
         if found is None or (SOLD_OUT in page and not self.is_impatient):
             raise _NothingLeft
@@ -219,10 +220,12 @@ class Crowd:
         self.ordered += then.startswith("/o/")
         return then
 
-    def _enter(self, number: int, step: str) -> Generator[Ask | float, Answer | None, bytes]:
+    def _enter(
+        self, number: int, step: str, path: str
+    ) -> Generator[Ask | float, Answer | None, bytes]:
         """Open the page of the event, and wait there for one's turn. Return the page then."""
         while True:
-            data = self._request(number, "GET", self.goods.page)
+            data = self._request(number, "GET", path)
             answer = yield from _insist(Ask(step, data, ("200", "303"), self.pool))
             self._keep_place(number, answer)
             if answer.status == "200" and WAITS not in answer.received:

@@ -195,7 +195,8 @@ def _through_pages(port: int, of: str, page: str, seconds: float) -> tuple[int, 
 
 def _through_api(port: int, request: Request, seconds: float) -> tuple[int, int, float, int]:
     data = request.to(port).decode("latin-1")
-    job = {"port": port, "request": data, "status": "201", "seconds": seconds}
+    job = {"hosts": ["127.0.0.1"], "port": port, "requests": [data]}
+    job |= {"status": "201", "seconds": seconds}
     result = load.run("repeat", job)
     orders = len(result["steps"]["repeat"]["latencies_us"])
     return orders, orders, result["seconds"], _wrong(result["steps"])
