@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tests.support.apps import new_app
@@ -64,13 +64,14 @@ class RemoteOrganizer:
     def send(self, method: str, path: str, body: Any = None) -> Answer:
         return self.client.send(method, path, body, self.headers)
 
-    def ticket(self, **fields: Any) -> Any:
-        """Create a published ticket type of a new published event."""
-        event = self.send("POST", f"{self.path}/events", {**event_body(), "status": "published"})
+    def ticket(self, event: Mapping[str, Any] | None = None, **fields: Any) -> Any:
+        """Create a published ticket type of a new published event, which has the fields `event`."""
+        of_event = {**event_body(), "status": "published", **(event or {})}
+        made = self.send("POST", f"{self.path}/events", of_event)
         body = {**ticket_body(), "status": "published", **fields}
         if "chain_ids" in fields:
             del body["chain_id"]
-        return self.send("POST", f"{self.path}/events/{event.json['id']}/tickets", body).json
+        return self.send("POST", f"{self.path}/events/{made.json['id']}/tickets", body).json
 
     def read(self, ticket: Any) -> Any:
         """Return the current ticket type."""
