@@ -1,5 +1,7 @@
 """When a waiting room opens and closes, and what organizers see of it."""
 
+import re
+
 import pytest
 
 from tests.support.console import sign_in
@@ -138,6 +140,12 @@ def test_organizers_see_how_many_wait(acme, admin, event, person, time, opened):
     assert found["reason"] == "queue"
     assert found["waiting"] == 3
     assert found["wait_seconds"] is not None
+
+    page = sign_in(acme).client.get(f"/console/events/{event['id']}").text
+    panel = page.split('id="waiting-room"', 1)[1].split("</dl>", 1)[0]
+    minutes = -(-found["wait_seconds"] // 60)
+    shown = [found["waiting"], minutes, found["admitted_per_minute"]]
+    assert re.findall("<dd>(.*)</dd>", panel) == [str(each) for each in shown]
 
 
 def test_organizers_switch_it_in_the_console(acme, event, seat, person):
