@@ -149,6 +149,33 @@ class RefundStatus(StrEnum):
     SETTLED = "settled"
 
 
+class PayeeSource(StrEnum):
+    """Who decided where an account's refunds go.
+
+    `signer`: one account paid by transfers that it signed for this order (EIP-3009). `wallet`: the
+    wallet that the buyer paid with on the order's page. `stated`: the buyer. `entered`: an
+    administrator, whom the buyer told.
+    """
+
+    SIGNER = "signer"
+    WALLET = "wallet"
+    STATED = "stated"
+    ENTERED = "entered"
+
+
+class PayeeCaution(StrEnum):
+    """Why an organizer should look at a payee before signing.
+
+    `replaces_proven`: the payee replaced a `signer` or `wallet` one, and the buyer's mailbox didn't
+    confirm it. `nobody_told`: nobody got a mail about the statement.
+    """
+
+    EMAIL_CHANGED_BY_STAFF = "email_changed_by_staff"
+    REPLACES_PROVEN = "replaces_proven"
+    NOBODY_TOLD = "nobody_told"
+    ENTERED = "entered"
+
+
 class RefundRecipient(StrEnum):
     """Who gets the money back if an admission is voided with a refund."""
 

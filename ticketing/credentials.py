@@ -22,6 +22,7 @@ _RANDOM_BITS, _RANDOM_LENGTH = 170, 34
 _CHECKSUM_LENGTH = 7
 
 CLIENT_SECRET_PREFIX, PAY_SECRET_PREFIX, PLACE_SECRET_PREFIX = "cs_", "ps_", "ws_"
+CHANGE_SECRET_PREFIX = "ch_"
 _OFFER_PREFIX, _OFFER_DIGITS = "to_", 40
 _OFFER_SHAPE = re.compile(rf"{_OFFER_PREFIX}([{ids.ALPHABET}]{{26}})_[0-9a-f]{{{_OFFER_DIGITS}}}")
 _INVITATION_PREFIX, _INVITATION_DIGITS = "in_", 40
@@ -164,6 +165,30 @@ def place_secret(secret_key: str, entry_id: str) -> str:
 def is_place_secret(keyring: Keyring, entry_id: str, offered: str) -> bool:
     """Return whether `offered` is the secret of this place on a waiting list."""
     return same_as_any(offered, [place_secret(each, entry_id) for each in keyring.accepted])
+
+
+def new_change_salt() -> str:
+    """Make the 128 random bits that are stored with a change which a mail's button confirms."""
+    return secrets.token_hex(16)
+
+
+def change_secret(secret_key: str, intent_id: str, change_id: str, salt: str) -> str:
+    """Return the secret of the buttons in the mails about one change of an order.
+
+    It takes both the SECRET_KEY and the stored `salt`: neither a copy of the database nor the key
+    alone can make one.
+    """
+    return CHANGE_SECRET_PREFIX + keyed_digest(
+        secret_key, "change-secret", f"{intent_id} {change_id} {salt}"
+    )
+
+
+def is_change_secret(
+    keyring: Keyring, intent_id: str, change_id: str, salt: str, offered: str
+) -> bool:
+    """Return whether `offered` is the secret of this change."""
+    made = [change_secret(each, intent_id, change_id, salt) for each in keyring.accepted]
+    return same_as_any(offered, made)
 
 
 def transfer_offer(secret_key: str, transfer_id: str) -> str:
