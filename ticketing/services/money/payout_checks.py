@@ -62,7 +62,10 @@ def unpaid(
     asked = {
         pair: each for each in page for pair in (own[each.account.id], *earlier[each.account.id])
     }
-    used, is_certain = _used(wanted.chain, asked.keys(), at)
+    try:
+        used, is_certain = _used(wanted.chain, asked.keys(), at)
+    except (ChainMoved, NotLinked):
+        return [], [each.blocked(PayoutReason.NODES_BEHIND) for each in page]
     uses = {asked[payer, id_].account.id: (payer, id_) for payer, id_ in used}
     paid_in = _transactions_of(node, wanted.chain, at, list(uses.values()))
     free: list[Due] = []
@@ -95,7 +98,8 @@ def _used(
             log.warning("chain %s: URL %s: %s", chain.chain_id, number, error)
             errors.append(error)
     if len(errors) == len(urls):
-        raise errors[-1]
+        # One that lags is there soon. Nothing is known of one that does not answer.
+        raise min(errors, key=lambda error: not isinstance(error, ChainMoved | NotLinked))
     return found, not errors
 
 
