@@ -238,6 +238,8 @@ def test_two_urls_witness_payments_and_an_organizer_says_nothing(two_urls, app, 
     assert {each.witnessed for each in Payment.select()} == {True}
     of_list = ask(venue, node, accept_unwitnessed=False).json
     assert (of_list["sum"], of_list["blocked"]) == (16, [])
+    (chain,) = venue.api().get("/readyz").json["chains"]
+    assert chain["note"] is None
     preview = previewed(venue, node)
     assert [(each["witnessed"], each["payments"]) for each in preview["orders"]] == [(True, [])] * 2
 
@@ -253,6 +255,8 @@ def test_with_one_url_nobody_else_has_seen_the_money(app, node, venue):
     (buyer,) = owed(venue, node, 7)
     of_list = ask(venue, node, accept_unwitnessed=False).json
     assert (of_list["payments"], blocked(of_list)) == ([], [("unwitnessed", 7)])
+    (chain,) = venue.api().get("/readyz").json["chains"]
+    assert chain["note"] == "A second RPC URL protects your refunds."
     (order,) = previewed(venue, node)["orders"]
     (paid,) = order["payments"]
     (booked,) = Payment.select()
