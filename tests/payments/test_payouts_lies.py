@@ -443,6 +443,30 @@ def test_after_a_restore_money_to_the_buyer_is_booked_whoever_paid(app, node, ve
     assert (rest["amount"], rest["id"]) == (5, payment["id"])
 
 
+def test_after_a_restore_a_payment_that_is_not_final_yet_holds_the_order_back(
+    three_deep, app, node, venue
+):
+    """Its list is not in the backup, and another owner asks for one."""
+    ticket = venue.ticket()
+    buyer = venue.buyer(ticket)
+    buyer.pay(node, buyer.intent["amount"] + 7)
+    node.rpc("anvil_mine", "0x2")
+    worker_once(app)
+    assert state(buyer, anvil.BUYER).status_code == 200
+    id_ = refunded_events.payment_id(CHAIN, buyer.intent["token_address"], buyer.intent["id"], 0)
+    app.test_cli_runner().invoke(args=["db", "restored"])
+    pass_hours(node, 0.1)
+    node.rpc("anvil_mine", "0x3")
+    worker_once(app)
+    paid = refund(node, PAYER, anvil.TOKEN_ADDRESS, (id_, anvil.BUYER, 7))
+    of_list = listed(venue, node, OWNER)
+    assert (of_list["payments"], blocked(of_list)) == ([], [("already_paid", 7)])
+    assert of_list["blocked"][0]["tx_hash"] == paid
+    node.rpc("anvil_mine", "0x3")
+    worker_once(app)
+    assert due(buyer) == 0
+
+
 # Nothing is left out uncounted.
 
 
