@@ -13,6 +13,9 @@ class Payment(BaseModel):
     counts: a reorganization can make it non-canonical, and canonical again. `honoured`: whether
     this transfer paid for an order that had ended. None: not decided yet. `stray`: the stray
     account that received it. Empty: the order's home did.
+
+    `proven`: how its sender has proven to have paid it, PayeeSource.SIGNER or WALLET. It holds for
+    this block only. `proof_due_at`: from when the worker looks for a proof. None: it need not.
     """
 
     id = TextField(primary_key=True)
@@ -30,6 +33,8 @@ class Payment(BaseModel):
     dust = BigIntegerField(default=0)
     canonical = BooleanField()
     honoured = BooleanField(null=True)
+    proven = TextField(null=True)
+    proof_due_at = UtcDateTimeField(null=True)
     seen_at = UtcDateTimeField()
 
     # No column: services set it on an instance for its response.

@@ -8,6 +8,7 @@ const SENT_FOR = 300_000; // After that time, a payment that never came can be s
 const RECEIPT_EVERY = 3_000;
 const SETTLING_ASKED_EVERY = 15_000; // Only the page says that a signed transfer was not sent.
 const SETTLING_AT_LEAST = 5_000; // A page that was asked for before the signature arrived is old.
+const TELL_AGAIN_AFTER = [5_000, 20_000, 0]; // Without an answer, who pays is told three times.
 const UNKNOWN_IN_A_ROW = 3; // Many nodes answer for one, and some do not know a payment yet.
 const place = `sent ${location.pathname.split("/")[2].split(".")[0]}`; // of what was sent for this order
 const box = () => document.getElementById("wallets");
@@ -172,9 +173,24 @@ async function transfer({ wallet, ask, request, from, token, chain, chainId, to,
     .finally(() => { open -= 1; });
   turn += 1; // Also a late answer counts, so that nothing is paid twice.
   said = undefined;
+  tellPayer({ account: from, tx_hash: `${hash}`.toLowerCase(), chain_id: Number(chain) });
   keep({ request, hash, chain: Number(chain), rdns: wallet.rdns, at: Date.now() });
   sent();
   show();
+}
+
+// Tells the service which account pays, so that a refund goes back to it without asking. It counts
+// only for two minutes, so it is not kept. The payment counts without it, too.
+async function tellPayer(payer) {
+  const [id, secret] = location.pathname.split("/")[2].split(/\.(.*)/s);
+  const path = `/v1/checkout/tenants/${document.getElementById("order").dataset.tenant}/intents/${id}/payers`;
+  const headers = { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" };
+  const request = { method: "POST", headers, body: JSON.stringify(payer), keepalive: true };
+  for (const pause of TELL_AGAIN_AFTER) {
+    const answer = await fetch(path, request).catch(() => undefined);
+    if (answer && answer.status !== 429 && answer.status < 500) return;
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
 }
 
 // Lets the page ask quickly for news.
