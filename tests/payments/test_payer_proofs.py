@@ -406,6 +406,11 @@ def test_what_is_told_must_be_written_well(buyer):
     assert PaymentReport.get().account == anvil.BUYER
 
 
+def test_nobody_pays_for_a_free_order(acme, node):
+    free = acme.buyer(acme.ticket(price_amount=0, chain_id=None))
+    assert told(free, "0x" + "ab" * 32).status_code == 404
+
+
 def test_who_has_the_payment_link_can_tell_and_another_order_cannot(acme, app, buyer):
     keyring = app.extensions["ticketing"].keyring
     body = {"account": anvil.BUYER, "tx_hash": "0x" + "ab" * 32, "chain_id": CHAIN}

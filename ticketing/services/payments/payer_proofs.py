@@ -30,7 +30,7 @@ from ticketing.chain import units
 from ticketing.chain.payer_calls import Origin, TransferPlace
 from ticketing.constants import PayeeSource
 from ticketing.db.connection import write_transaction
-from ticketing.errors import TooManyPayers
+from ticketing.errors import NotFound, TooManyPayers
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payment_reports import PaymentReport
 from ticketing.models.payments import Payment
@@ -90,9 +90,12 @@ class Due:
 def tell(tenant_reference: str, intent_id: str, account: str, tx_hash: str, chain_id: int) -> None:
     """Store which account pays for an order, and in which transaction. It proves nothing alone.
 
-    A repeat changes nothing. NotFound. Invalid for a wrong checksum. TooManyPayers.
+    A repeat changes nothing. NotFound, also for an order that costs nothing. Invalid for a wrong
+    checksum. TooManyPayers.
     """
     intent = intents.get(tenant_reference, intent_id)
+    if intent.chain_id is None:
+        raise NotFound("There is nothing to pay.")
     account = stated_addresses.parse(account, "account")
     now = clock.now()
     with write_transaction():
