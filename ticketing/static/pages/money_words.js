@@ -2,12 +2,30 @@
 
 import { counted, number, page, say, short } from "./money_view.js";
 
+// Why orders wait, and the texts that say so.
+const WHY = {
+  transfer_fails: "Blocked",
+  not_final: "NotFinal",
+  another_balance: "AnotherBalance",
+  not_over: "NotOver",
+  out_of_reach: "OutOfReach",
+};
+
+// Directly after their money was moved, orders hold nothing, and the books do not know it yet.
+function blockedOrders(row, blocked) {
+  const waiting = blocked.filter(({ atomic_amount: amount }) => amount || !row.moved);
+  return Object.entries(WHY).flatMap(([reason, what]) => {
+    const count = waiting.filter((each) => each.reason === reason).length;
+    return count ? [counted(what, count, { network: row.name })] : [];
+  });
+}
+
 // Why something is left after it was signed.
 export function waits(row, { transactions, blocked, left, listed_for_another: others, balance }, isMove) {
   const values = { network: row.name };
-  const refused = blocked.filter(({ reason }) => reason !== "already_paid");
-  const texts = refused.length ? [counted("Blocked", refused.length)] : [];
-  if (isMove && left.orders && !transactions.length) {
+  const refused = blocked.filter(({ reason }) => reason !== "already_paid").length;
+  const texts = isMove ? blockedOrders(row, blocked) : refused ? [counted("Blocked", refused)] : [];
+  if (isMove && left.atomic_amount && !transactions.length) {
     const isLess = "minimum" in page.dataset;
     texts.push(isLess ? say("Left", { amount: number(row.micro(left.atomic_amount)) }) : counted("Later", left.orders));
   }
