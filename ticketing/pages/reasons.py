@@ -288,6 +288,12 @@ _AT_FIELDS = {
     "network_of_order": N_("This order cannot be paid on this network."),
     "chain_ids": "Choose the networks on which you control this address.",
     "chain_unknown": "This service does not know these networks: %(ids)s.",
+    "answers_as_token": (
+        "This is the address of a token on: %(names)s. Copy the address of your wallet."
+    ),
+    "contract_unconfirmed": (
+        "There is a contract at this address on: %(names)s. Is it your Safe or smart wallet?"
+    ),
     "not_deployed": "This address is a contract, which does not exist on: %(names)s.",
     "exchange_only": "Only an address of an exchange has a minimum deposit.",
     "one_wallet": "Write the address of your wallet.",
