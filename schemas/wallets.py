@@ -65,8 +65,17 @@ class WalletSetSchema(BaseSchema):
         metadata=documented(
             EXAMPLE_ADDRESS,
             "An ordinary address. In mixed case its EIP-55 checksum must be right. Tokens, payment"
-            " addresses of orders, contracts of this service and addresses that nobody controls are"
-            " refused.",
+            " addresses of orders, contracts of this service, contracts that many people use and"
+            " addresses that nobody controls are refused.",
+        ),
+    )
+    contract_is_mine = Bool(
+        load_default=False,
+        metadata=documented(
+            False,
+            "There is a contract at the address, and it is your Safe or smart wallet, or a deposit"
+            " address of your exchange. Without this, a contract is refused. Once is enough for"
+            " each address.",
         ),
     )
     chain_ids = Items(
@@ -126,6 +135,13 @@ class WantedWalletSchema(BaseSchema):
         required=True,
         allow_none=True,
         metadata=documented([8453], "The networks on which the organizer controls the address."),
+    )
+    contract_is_mine = fields.Boolean(
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            False, "Whether the organizer said that the contract at the address is theirs."
+        ),
     )
     exchange = fields.Boolean(
         required=True,

@@ -267,8 +267,9 @@ class WalletKind(StrEnum):
 
 
 class WalletWarning(StrEnum):
-    """What an organizer should still do for a wallet. Tickets are sold all the same."""
+    """What an organizer should still do for a wallet. Only the first one stops the sale."""
 
+    CONTRACT_UNCONFIRMED = "contract_unconfirmed"
     WALLET_UNTESTED = "wallet_untested"
     RECOVERY_FILE_NOT_SAVED = "recovery_file_not_saved"
     RECOVERY_FILE_OUTDATED = "recovery_file_outdated"

@@ -50,6 +50,7 @@ def test_an_address_is_a_wallet(empty):
         "kind": "address",
         "address": OWNER,
         "chain_ids": [8453, LOCAL],
+        "contract_is_mine": False,
         "exchange": False,
         "minimum_deposit": None,
         "xpub": None,
@@ -75,8 +76,13 @@ def test_an_address_is_a_wallet(empty):
         (OWNER[:-1], "40 hexadecimal digits"),
         (f" {OWNER}", "40 hexadecimal digits"),
         (OWNER.replace("0x", "0X"), "40 hexadecimal digits"),
-        (REGISTRY[LOCAL].token_address, "token"),
-        (REGISTRY[8453].token_address.lower(), "token"),
+        (REGISTRY[LOCAL].token_address, "USDC on Local"),
+        (REGISTRY[8453].token_address.lower(), "USDC on Base"),
+        (REGISTRY[1].look_alikes[0].token_address, "USDT on Ethereum"),
+        ("0x000000000022D473030F116dDEE9F6B43aC78BA3", "Permit2"),
+        ("0x4200000000000000000000000000000000000006", "WETH"),
+        ("0x4200000000000000000000000000000000000010", "belongs to the network"),
+        ("0x41675c099f32341bf84bfc5382af534df5c7461a", "Safe Singleton 1.4.1"),
         (receivers.FACTORY, "collects money"),
         (receivers.IMPLEMENTATION, "contract of receivers"),
         (receivers.PROXY, "deploys others"),
@@ -99,6 +105,7 @@ def test_what_cannot_be_a_wallet_is_refused_with_its_reason(empty, address, why)
         {"address": OWNER, "chain_ids": []},
         {"address": OWNER, "chain_ids": [LOCAL, 4242]},
         {"address": OWNER, "chain_ids": [LOCAL], "minimum_deposit": 1},
+        {"xpub": anvil.DEMO_XPUB, "contract_is_mine": True},
         {"xpub": anvil.DEMO_XPUB, "chain_ids": [LOCAL]},
     ],
 )
@@ -147,7 +154,7 @@ def test_a_contract_is_taken_only_for_networks_on_which_it_exists(environ, node,
     shop = new_organizer(app, "shop", xpub=None)
     assert put(shop, address=OWNER, chain_ids=[LOCAL, 8453]).json["unchecked_chains"] == [8453]
     node.rpc("anvil_setCode", OWNER, "0x6000")
-    safe = put(shop, address=OWNER, chain_ids=[LOCAL, 8453, 1])
+    safe = put(shop, address=OWNER, chain_ids=[LOCAL, 8453, 1], contract_is_mine=True)
     assert (safe.status_code, safe.json["unchecked_chains"]) == (200, [1, 8453])
     (wallet,) = Wallet.select()
     assert (wallet.code_on, wallet.checked_chains) == ({LOCAL}, {LOCAL})
@@ -160,9 +167,12 @@ def test_a_contract_that_is_missing_on_a_named_network_is_refused(environ, node,
         environ["RPC_URL_8453"] = other.url
         shop = new_organizer(request.getfixturevalue("app"), "shop", xpub=None)
         other.rpc("anvil_setCode", OWNER, "0x6000")
-        said = refusal(put(shop, address=OWNER, chain_ids=[LOCAL, 8453]), "chain_ids")
+        safe = {"address": OWNER, "contract_is_mine": True}
+        said = refusal(put(shop, **safe, chain_ids=[LOCAL, 8453]), "chain_ids")
         assert said.endswith("does not exist on: Local.")
-        assert put(shop, address=OWNER, chain_ids=[8453]).status_code == 200
+        both = put(shop, address=OWNER, chain_ids=[LOCAL, 8453]).json["errors"]
+        assert both.keys() == {"chain_ids", "contract_is_mine"}
+        assert put(shop, **safe, chain_ids=[8453]).status_code == 200
 
 
 def test_the_same_address_again_changes_only_its_settings(empty):

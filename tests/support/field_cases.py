@@ -320,6 +320,7 @@ CASES = {
     "WalletSet": {
         "address": ([], text(1, 400, free=False)[1]),
         "chain_ids": ([], [None, [], [1] * 65, {}, "1", 1, True]),
+        "contract_is_mine": ([], BOOLEAN[1]),
         "exchange": ([], BOOLEAN[1]),
         "minimum_deposit": ([], integer(0, 10**15, null=True)[1]),
         "recovery": ([], [None, [], "x", 1, True]),

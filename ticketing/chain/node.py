@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -53,9 +54,17 @@ _SEPARATOR_CALL = abi.selector("DOMAIN_SEPARATOR()")
 _STATE_SELECTOR = abi.selector("authorizationState(address,bytes32)")
 _BALANCE_SELECTOR = abi.selector("balanceOf(address)")
 
+_DELEGATION = bytes.fromhex("ef0100")
+_DELEGATION_BYTES = 23
+"""The code of an account that delegates to a contract: this, and 20 bytes (EIP-7702)."""
 
-_DELEGATION = "0xef0100"
-"""The code of an account that delegates to a contract begins with it (EIP-7702)."""
+
+class AccountKind(Enum):
+    """What is at an address. `PLAIN`: no contract, so a private key may spend from it."""
+
+    PLAIN = "plain"
+    CONTRACT = "contract"
+    TOKEN = "token"
 
 
 At: TypeAlias = str | dict[str, str]
@@ -247,13 +256,29 @@ class Node:
         codes = self._ask_chain([("eth_getCode", [each, "latest"]) for each in accounts])
         return [each for each, code in zip(accounts, codes, strict=True) if is_contract(code)]
 
-    def is_deployed(self, account: str) -> bool:
-        """Return whether an account is a contract that exists only where it was deployed.
+    def account_kind(self, account: str) -> AccountKind:
+        """Return what is at an address on this chain. RpcError.
 
-        A delegation (EIP-7702) is not one: its account has a private key, on every chain.
+        A delegation (EIP-7702) is no contract: its account has a private key, on every chain. A
+        token answers `decimals` with one word of at most 255, and `balanceOf` with one word.
         """
         (code,) = self._ask_chain([("eth_getCode", [account, "latest"])])
-        return is_contract(code) and not str(code).startswith(_DELEGATION)
+        if not is_contract(code):
+            return AccountKind.PLAIN
+        stored = parse_bytes(code)
+        if len(stored) == _DELEGATION_BYTES and stored.startswith(_DELEGATION):
+            return AccountKind.PLAIN
+        calls = [_eth_call(account, _DECIMALS_CALL), _eth_call(account, _balance_data(account))]
+        try:
+            decimals, held = self._ask_chain(calls)
+        except RpcRefused:  # it has no such functions
+            return AccountKind.CONTRACT
+        try:
+            parse_decimals(decimals)
+            parse_word(held)
+        except RpcInvalid:
+            return AccountKind.CONTRACT
+        return AccountKind.TOKEN
 
     def can_collect(self) -> bool:
         """Return whether receivers have the same addresses on this chain as everywhere.

@@ -37,7 +37,8 @@ class Wallet(BaseModel):
 
     `chain_ids` are the networks on which the organizer says to control the address. The worker
     asks each of them whether the address has code there: `code_on` and `no_code_on`. The rest of
-    `chain_ids` is in `unchecked_chains`.
+    `chain_ids` is in `unchecked_chains`. `contract_is_mine`: the organizer said that the contract
+    at this address is theirs, for example a Safe. It is taken back if a token answers there.
 
     `is_exchange`: the address belongs to an exchange. `least_collected`: its minimum deposit in
     micro-units. `credited_at`: when the organizer said that a first deposit arrived.
@@ -56,6 +57,7 @@ class Wallet(BaseModel):
     code_on = ChainIdsField(null=True)
     no_code_on = ChainIdsField(null=True)
     unchecked_chains = ChainIdsField(null=True)
+    contract_is_mine = BooleanField(default=False)
     is_exchange = BooleanField(default=False)
     least_collected = BigIntegerField(null=True)
     credited_at = UtcDateTimeField(null=True)
@@ -72,8 +74,13 @@ class Wallet(BaseModel):
         return WalletKind.XPUB if self.owner is None else WalletKind.ADDRESS
 
     @property
+    def is_unconfirmed_contract(self) -> bool:
+        """Whether there is a contract of which the organizer has not said that it is theirs."""
+        return bool(self.code_on) and not self.contract_is_mine
+
+    @property
     def checked_chains(self) -> frozenset[int]:
-        """The chains of `chain_ids` on which tickets may be sold.
+        """The chains of `chain_ids` on which tickets may be sold: none of an unconfirmed contract.
 
         A contract, such as a Safe, is the organizer's only where it was deployed. So as soon as the
         address has code on one chain, only chains on which it has code remain.
@@ -81,6 +88,8 @@ class Wallet(BaseModel):
         Example: of 1, 10 and 8453, the address has code on 1, none on 10, and 8453 was not asked
         yet. Then it is {1}. Without the code on 1, it would be {1, 10}.
         """
+        if self.is_unconfirmed_contract:
+            return frozenset()
         checked: frozenset[int] = self.chain_ids & (self.code_on or self.no_code_on)
         return checked
 
@@ -102,6 +111,7 @@ class PendingWallet(BaseModel):
     chain_ids = ChainIdsField(null=True)
     code_on = ChainIdsField(null=True)
     no_code_on = ChainIdsField(null=True)
+    contract_is_mine = BooleanField(default=False)
     is_exchange = BooleanField(default=False)
     least_collected = BigIntegerField(null=True)
     secret = TextField(null=True)

@@ -34,6 +34,10 @@ from ticketing.web.context import caller, config
 SECTION = "wallet"
 
 WARNINGS = {
+    WalletWarning.CONTRACT_UNCONFIRMED: (
+        "There is a contract at your address. Nothing is sold until you confirm below that it is"
+        " your Safe or smart wallet."
+    ),
     WalletWarning.WALLET_UNTESTED: (
         "Not tested yet: move the money of a first order, and look whether your exchange credits"
         " it. Some exchanges do not credit transfers that a contract makes."

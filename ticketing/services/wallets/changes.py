@@ -60,7 +60,7 @@ def stated(
     if (address is None) == (xpub is None):
         raise Invalid({"address": [_ONE_KIND]})
     if xpub is not None:
-        names = ("chain_ids", "exchange", "minimum_deposit", "recovery")
+        names = ("chain_ids", "contract_is_mine", "exchange", "minimum_deposit", "recovery")
         if of_address := [name for name in names if fields.get(name) not in (None, False)]:
             raise Invalid({name: [_ADDRESS_ONLY] for name in of_address})
         return xpubs.stated(tenant_id, xpub, enabled)
@@ -72,6 +72,7 @@ def stated(
         address or "",
         fields["chain_ids"],
         enabled,
+        contract_is_mine=bool(fields.get("contract_is_mine")),
         is_exchange=bool(fields.get("exchange")),
         least_collected=fields.get("minimum_deposit"),
         file=fields.get("recovery"),
@@ -146,6 +147,7 @@ def asked_again(pending: PendingWallet, enabled: Mapping[int, Chain]) -> Setting
         pending.chain_ids,
         pending.code_on,
         pending.no_code_on,
+        contract_is_mine=pending.contract_is_mine,
         is_exchange=pending.is_exchange,
         least_collected=pending.least_collected,
         continued=continued,
@@ -249,6 +251,7 @@ def _insert_pending(tenant_id: str, settings: Settings, by: str, wait: timedelta
             "chain_ids": settings.chain_ids,
             "code_on": settings.code_on,
             "no_code_on": settings.no_code_on,
+            "contract_is_mine": settings.contract_is_mine,
             "is_exchange": settings.is_exchange,
             "least_collected": settings.least_collected,
         }
