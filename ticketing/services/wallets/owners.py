@@ -146,11 +146,15 @@ def stored(tenant_id: str, settings: OwnerSettings) -> Wallet:
         _insert(tenant_id, settings)
     elif settings.continued is not None:
         _continue(wallet, settings.continued)
-    known = wallet or Wallet.get(of_owner)
+    known, continued = wallet or Wallet.get(of_owner), settings.continued or Continued("", 1)
     code_on = known.code_on - frozenset(settings.no_code_on) | frozenset(settings.code_on)
     no_code_on = known.no_code_on - frozenset(settings.code_on) | frozenset(settings.no_code_on)
     columns = {
         Wallet.chain_ids: settings.chain_ids,
+        Wallet.all_chain_ids: known.all_chain_ids.union(
+            known.chain_ids, settings.chain_ids, continued.chain_ids
+        ),
+        Wallet.continued_tokens: known.continued_tokens | continued.tokens,
         Wallet.code_on: code_on,
         Wallet.no_code_on: no_code_on,
         Wallet.unchecked_chains: frozenset(settings.chain_ids) - code_on - no_code_on,
