@@ -51,6 +51,9 @@ except ImportError as error:
         f" '{sys.executable} -m pip install eth-account pycryptodome urllib3'."
     )
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as of other programs."""
+
 _MOST_AMOUNT = 10**30
 _OF_NETWORK = re.compile(r"(?:([0-9]{1,16})=)?(.+)", re.DOTALL)
 
@@ -132,6 +135,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     try:
         exit_code = collect_networks.run(options)
+    except KeyboardInterrupt:
+        print("Stopped. Run it again to continue.", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except (Refused, RpcError) as error:
         sys.exit(f"Error: {error}. What was sent is safe: run it again to continue.")
     if exit_code:

@@ -302,6 +302,15 @@ def test_warnings_about_the_recovery_file_end_when_it_is_saved(empty, tmp_path):
     assert get(empty)["warnings"] == []
 
 
+def test_a_file_that_lacks_a_network_must_be_saved_again(empty):
+    put(empty, address=OWNER, chain_ids=[1, LOCAL])
+    get(empty, "/recovery")
+    put(empty, address=OWNER, chain_ids=[LOCAL])
+    assert put(empty, address=OWNER, chain_ids=[1, LOCAL]).json["warnings"] == []
+    answer = put(empty, address=OWNER, chain_ids=[10, LOCAL])
+    assert answer.json["warnings"] == ["recovery_file_not_saved"]
+
+
 def test_a_tenant_without_an_address_has_no_recovery_file(acme):
     assert acme.api().get(f"{acme.path}/wallet/recovery").status_code == 404
 

@@ -34,6 +34,8 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
     update = f"UPDATE wallets SET all_chain_ids = {db.param} WHERE id = {db.param}"
     for wallet_id, found in sold_on.items():
         db.execute_sql(update, (",".join(map(str, sorted(found))), wallet_id))
+    # Files that were saved until now lack all this.
+    db.execute_sql("UPDATE wallets SET recovery_index = NULL WHERE owner IS NOT NULL")
 
 
 def down(migrator: SchemaMigrator, db: Database) -> None:

@@ -137,7 +137,8 @@ def stored(tenant_id: str, settings: OwnerSettings) -> Wallet:
     """Store an address as a wallet of a tenant, and return it. Call it in a write transaction.
 
     A former address of this tenant continues with its secret, after its last index. What chains
-    said about it before stays, where they were not asked now. Invalid if a recovery file's secret
+    said about it before stays, where they were not asked now. A recovery file that was saved before
+    a network was added lacks it, so it counts as not saved. Invalid if a recovery file's secret
     belongs to another wallet.
     """
     of_owner = (Wallet.tenant_id == tenant_id) & (Wallet.owner == settings.owner)
@@ -149,11 +150,12 @@ def stored(tenant_id: str, settings: OwnerSettings) -> Wallet:
     known, continued = wallet or Wallet.get(of_owner), settings.continued or Continued("", 1)
     code_on = known.code_on - frozenset(settings.no_code_on) | frozenset(settings.code_on)
     no_code_on = known.no_code_on - frozenset(settings.code_on) | frozenset(settings.no_code_on)
+    before = known.all_chain_ids | known.chain_ids
+    all_chain_ids = before.union(settings.chain_ids, continued.chain_ids)
     columns = {
         Wallet.chain_ids: settings.chain_ids,
-        Wallet.all_chain_ids: known.all_chain_ids.union(
-            known.chain_ids, settings.chain_ids, continued.chain_ids
-        ),
+        Wallet.all_chain_ids: all_chain_ids,
+        Wallet.recovery_index: known.recovery_index if all_chain_ids == before else None,
         Wallet.continued_tokens: known.continued_tokens | continued.tokens,
         Wallet.code_on: code_on,
         Wallet.no_code_on: no_code_on,
