@@ -74,8 +74,8 @@ ALLOWED = {
     "credentials": {"ids"},
     "encryption": {"credentials"},
     "db": {"constants"},
-    "chain": {"backoff", "constants", "nesting"},
-    "nesting": set(),
+    "chain": set(),
+    "nesting": {"chain"},
     "config": {"chain", "constants", "credentials", "limits"},
     "models": LEAVES | {"credentials", "db"},
     "services": LEAVES

@@ -524,14 +524,6 @@ MAX_TICKET_CHAINS = 8
 MAX_WALLET_CHAINS = 64
 """Networks on which an organizer may say to control one address."""
 
-COLLECTING_GAP = 1_000_000
-"""How many unused indexes in a row end the search of a recovery file for receivers.
-
-Example: a file was saved at index 17, and the installation then issued 40,000 more addresses. The
-search goes on until index 1,000,017, and later if it finds something there. A new installation that
-continues the file starts there, so it never issues an address that the file may find.
-"""
-
 RECOVERY_FILE_TOO_OLD = 200_000
 """How many addresses a wallet may issue before its recovery file should be saved again."""
 

@@ -191,10 +191,17 @@ def test_a_contract_that_nobody_confirmed_is_not_made_the_wallet_later(shop, nod
 def test_a_recovery_file_waits_with_its_address(shop, time):
     entry = {"contract_version": 1, "owner": OTHER, "secret": "0x" + "ab" * 32, "chain_ids": [1]}
     entry |= {"next_index": 17, "created_at": "2026-11-20T09:00:00Z"}
-    put(shop, recovery={"kind": "ticketing-recovery", "tenant": "old", "wallets": [entry]})
+    entry["tokens"] = [{"chain_id": 10, "token_address": THIRD}]
+    entry["other_chain_ids"] = [10]
+    file = {"kind": "ticketing-recovery", "version": 2, "tenant": "old", "wallets": [entry]}
+    put(shop, recovery=file)
     time.forward(days=1)
     make(shop)
-    assert (wallet(shop)["address"], wallet(shop)["next_index"]) == (OTHER, 1_000_017)
+    assert (wallet(shop)["address"], wallet(shop)["next_index"]) == (OTHER, 5_000_017)
+    entries = shop.api().get(f"{shop.path}/wallet/recovery").json["wallets"]
+    (continued,) = (each for each in entries if each["owner"] == OTHER)
+    assert continued["other_chain_ids"] == [1, 10]
+    assert {"chain_id": 10, "token_address": THIRD} in continued["tokens"]
 
 
 class TestWhoMayChangeItAtOnce:

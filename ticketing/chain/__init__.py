@@ -2,7 +2,7 @@
 
 A node is not trusted: every answer is parsed strictly, and checked against what was asked. What
 does not fit is an RpcError, so "unknown" is never read as "nothing". `services` and `worker` call
-Node.
+Node. Nothing else of the service is imported here: `tools.collect` works with this folder alone.
 
 registry.py: the known chains and their tokens; the environment enables some
 known_addresses.py: contracts that many people use, and other addresses that are nobody's wallet
@@ -17,7 +17,9 @@ answers.py: parses each response; logs that the node marks as removed are left o
 rpc.py: several URLs as one: the first that responds; calls that several readers share
 endpoint.py: one URL: its JSON-RPC envelope, batch sizes, pauses after silence and rate limits
 errors.py: the tree of errors, which never contain a URL, because URLs contain keys
-multicall.py: many balances in one call
+balances.py, multicall.py: many balances in one call, or in as many as the node accepts
+request_size.py: how much one request may ask for: a failure halves it, successes double it
+nesting.py: JSON that is nested too deep is refused before it is parsed
 abi.py: selectors, and words of 32 bytes
 receivers.py: addresses of orders that can pay one owner only, and how they are collected; sources
     and bytes of their contracts are in contracts/v1

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
-from ticketing.chain import abi, address, multicall, receivers
+from ticketing.chain import abi, address, receivers
 from ticketing.chain.answers import (
-    MOST_WORD,
     NOTHING,
     Block,
     Log,
@@ -25,6 +24,7 @@ from ticketing.chain.answers import (
     parse_transactions,
     parse_word,
 )
+from ticketing.chain.balances import At, BalanceReader, balance_call
 from ticketing.chain.block_headers import (
     HEAD_CALL,
     check_link,
@@ -41,8 +41,6 @@ from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import CHAIN_ID_CALL, RpcClient
 from ticketing.chain.transfer_logs import Range, TransferReader, probe_call
 
-_CALLS_PER_MULTICALL = 500
-
 _LAG_BLOCKS = 128
 """A header missing this near to the head is not pruned: another node behind the URL lags."""
 
@@ -52,7 +50,6 @@ _NAME_CALL = abi.selector("name()")
 _VERSION_CALL = abi.selector("version()")
 _SEPARATOR_CALL = abi.selector("DOMAIN_SEPARATOR()")
 _STATE_SELECTOR = abi.selector("authorizationState(address,bytes32)")
-_BALANCE_SELECTOR = abi.selector("balanceOf(address)")
 
 _DELEGATION = bytes.fromhex("ef0100")
 _DELEGATION_BYTES = 23
@@ -65,10 +62,6 @@ class AccountKind(Enum):
     PLAIN = "plain"
     CONTRACT = "contract"
     TOKEN = "token"
-
-
-At: TypeAlias = str | dict[str, str]
-"""A block in which a call is made: its number, "latest", or {"blockHash": its hash} (EIP-1898)."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +108,7 @@ class Node:
         """Read with `rpc`. With a `chain_id` (EIP-155), reject heads of other chains."""
         self._rpc = rpc
         self._chain_id = chain_id
-        self._multicall: bool | None = None
+        self._balances = BalanceReader(rpc)
         self._reader = TransferReader(rpc)
         self._old_reader = TransferReader(rpc)
         self._search: _Search | None = None
@@ -268,7 +261,7 @@ class Node:
         stored = parse_bytes(code)
         if len(stored) == _DELEGATION_BYTES and stored.startswith(_DELEGATION):
             return AccountKind.PLAIN
-        calls = [_eth_call(account, _DECIMALS_CALL), _eth_call(account, _balance_data(account))]
+        calls = [_eth_call(account, _DECIMALS_CALL), balance_call(account, account)]
         try:
             decimals, held = self._ask_chain(calls)
         except RpcRefused:  # it has no such functions
@@ -310,7 +303,7 @@ class Node:
     def is_token(self, account: str) -> bool:
         """Return whether an account is a contract that says what an address holds. RpcError."""
         try:
-            (held,) = self._rpc.batch([_eth_call(account, _balance_data(account))])
+            (held,) = self._rpc.batch([balance_call(account, account)])
             parse_word(held)
         except (RpcRefused, RpcInvalid):
             return False
@@ -322,10 +315,7 @@ class Node:
         In atomic units, or in wei. RpcError if the node serves another chain.
         """
         self._ask_chain([])
-        if token_address != address.ZERO:
-            return self.balances(token_address, addresses)
-        answers = self._rpc.batch([("eth_getBalance", [each, "latest"]) for each in addresses])
-        return [parse_quantity(answer, MOST_WORD) for answer in answers]
+        return self._balances.read(token_address, addresses)
 
     def is_mined(self, tx_hash: str) -> bool:
         """Return whether a block has this transaction."""
@@ -388,30 +378,13 @@ class Node:
 
         One call reads many balances if the chain has Multicall3, else they are read in batches.
         """
-        if not (addresses and self._has_multicall()):
-            calls = [_eth_call(token_address, _balance_data(each), at) for each in addresses]
-            return [parse_word(answer) for answer in self._rpc.batch(calls)]
-        held: list[int] = []
-        for call in _multicalls(token_address, addresses, at):
-            (answer,) = self._rpc.batch([call])
-            held += multicall.decode(answer, min(_CALLS_PER_MULTICALL, len(addresses) - len(held)))
-        return held
+        return self._balances.read(token_address, addresses, at)
 
     def balance_calls(
         self, token_address: str, addresses: Sequence[str], *, at: str = "latest"
     ) -> list[Call]:
         """Return the calls of `balances`. None before it is known if the chain has Multicall3."""
-        if self._multicall is None:
-            return []
-        if not self._multicall:
-            return [_eth_call(token_address, _balance_data(each), at) for each in addresses]
-        return list(_multicalls(token_address, addresses, at))
-
-    def _has_multicall(self) -> bool:
-        if self._multicall is None:
-            (code,) = self._rpc.batch([("eth_getCode", [multicall.ADDRESS, "latest"])])
-            self._multicall = is_contract(code)
-        return self._multicall
+        return self._balances.calls(token_address, addresses, at)
 
     def transfers(
         self,
@@ -449,7 +422,7 @@ class Node:
     @property
     def range_width(self) -> int:
         """How many blocks the node accepts in one request for logs, as far as known."""
-        return self._reader.width.blocks
+        return self._reader.width.now
 
     def is_used(self, token_address: str, addresses: Sequence[str]) -> bool:
         """Return whether one of the addresses has sent a transaction or holds the token."""
@@ -457,7 +430,7 @@ class Node:
         answers = self._rpc.batch(
             [
                 *(("eth_getTransactionCount", [each, "latest"]) for each in addresses),
-                *(_eth_call(token_address, _balance_data(each)) for each in addresses),
+                *(balance_call(token_address, each) for each in addresses),
             ]
         )
         nonces, balances = answers[: len(addresses)], answers[len(addresses) :]
@@ -478,17 +451,5 @@ def connect(chain: Chain) -> Node:
     return Node(RpcClient(chain.rpc_urls, chain.chain_id), chain.chain_id)
 
 
-def _multicalls(token_address: str, addresses: Sequence[str], at: At) -> Iterator[Call]:
-    """Yield calls for the balances of _CALLS_PER_MULTICALL addresses each, the rest in the last."""
-    for start in range(0, len(addresses), _CALLS_PER_MULTICALL):
-        some = addresses[start : start + _CALLS_PER_MULTICALL]
-        data = multicall.encode(token_address, [_balance_data(each) for each in some])
-        yield _eth_call(multicall.ADDRESS, data, at)
-
-
-def _balance_data(holder: str) -> str:
-    return _BALANCE_SELECTOR + abi.address_word(holder).hex()
-
-
-def _eth_call(target: str, data: str, at: At = "latest") -> Call:
-    return "eth_call", [{"to": target, "data": data}, at]
+def _eth_call(target: str, data: str) -> Call:
+    return "eth_call", [{"to": target, "data": data}, "latest"]

@@ -141,7 +141,7 @@ def download_recovery_file() -> AnyResponse:
     def download() -> AnyResponse:
         sign_in.again(forms.read(PasswordForm)["password"])
         tenant = caller().tenant
-        text = json.dumps(recovery.file_of(tenant), indent=2)
+        text = json.dumps(recovery.file_of(tenant, config().chains), indent=2)
         response = Response(f"{text}\n", content_type="application/json")
         name = f"{tenant.slug}-recovery.json"
         response.headers["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -141,7 +141,12 @@ def asked_again(pending: PendingWallet, enabled: Mapping[int, Chain]) -> Setting
     owners.check_not_issued(pending.tenant_id, pending.owner)
     continued = None
     if pending.secret is not None and pending.next_index is not None:
-        continued = Continued(pending.secret, pending.next_index)
+        continued = Continued(
+            pending.secret,
+            pending.next_index,
+            pending.continued_chain_ids,
+            pending.continued_tokens,
+        )
     settings = OwnerSettings(
         pending.owner,
         pending.chain_ids,
@@ -256,8 +261,12 @@ def _insert_pending(tenant_id: str, settings: Settings, by: str, wait: timedelta
             "least_collected": settings.least_collected,
         }
         if settings.continued is not None:
-            columns["secret"] = settings.continued.secret
-            columns["next_index"] = settings.continued.next_index
+            columns |= {
+                "secret": settings.continued.secret,
+                "next_index": settings.continued.next_index,
+                "continued_chain_ids": settings.continued.chain_ids,
+                "continued_tokens": settings.continued.tokens,
+            }
     PendingWallet.insert(tenant_id=tenant_id, **columns).execute()
     pending: PendingWallet = PendingWallet.get(PendingWallet.tenant_id == tenant_id)
     return pending

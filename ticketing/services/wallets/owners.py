@@ -175,7 +175,8 @@ def stored(tenant_id: str, settings: OwnerSettings) -> Wallet:
     """Store an address as a wallet of a tenant, and return it. Call it in a write transaction.
 
     A former address of this tenant continues with its secret, after its last index. What chains
-    said about it before stays, where they were not asked now. Invalid if a recovery file's secret
+    said about it before stays, where they were not asked now. A recovery file that was saved before
+    a network was added lacks it, so it counts as not saved. Invalid if a recovery file's secret
     belongs to another wallet.
     """
     of_owner = (Wallet.tenant_id == tenant_id) & (Wallet.owner == settings.owner)
@@ -184,14 +185,19 @@ def stored(tenant_id: str, settings: OwnerSettings) -> Wallet:
         _insert(tenant_id, settings)
     elif settings.continued is not None:
         _continue(wallet, settings.continued)
-    known = wallet or Wallet.get(of_owner)
+    known, continued = wallet or Wallet.get(of_owner), settings.continued or Continued("", 1)
     code_before = known.code_on
     if settings.contract_is_mine and not known.contract_is_mine:
         code_before = frozenset()  # It may be a token: chains that are silent now are asked again.
     code_on = code_before - frozenset(settings.no_code_on) | frozenset(settings.code_on)
     no_code_on = known.no_code_on - frozenset(settings.code_on) | frozenset(settings.no_code_on)
+    before = known.all_chain_ids | known.chain_ids
+    all_chain_ids = before.union(settings.chain_ids, continued.chain_ids)
     columns = {
         Wallet.chain_ids: settings.chain_ids,
+        Wallet.all_chain_ids: all_chain_ids,
+        Wallet.recovery_index: known.recovery_index if all_chain_ids == before else None,
+        Wallet.continued_tokens: known.continued_tokens | continued.tokens,
         Wallet.code_on: code_on,
         Wallet.no_code_on: no_code_on,
         Wallet.unchecked_chains: frozenset(settings.chain_ids) - code_on - no_code_on,
