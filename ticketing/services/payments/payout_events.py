@@ -442,8 +442,10 @@ def _note_unbooked(event: PayoutEvent, account: Account) -> None:
     """Note why a payment does not count now. The buyer may still state its address."""
     if event.unbooked == Unbooked.SURPLUS:
         return
-    may_receive = _payee_of(event) or refund_settlement.may_receive(account, _transfer(event))
-    reason = Unbooked.NOTHING_DUE if may_receive else Unbooked.OTHER_PAYMENT
+    may_count = _payee_of(event) is not None or (
+        event.restored and refund_settlement.may_receive(account, _transfer(event))
+    )
+    reason = Unbooked.NOTHING_DUE if may_count else Unbooked.OTHER_PAYMENT
     if event.unbooked != reason:
         PayoutEvent.update(unbooked=reason).where(_is(event)).execute()
         log.warning("order %s: a listed refund does not count: %s", account.intent_id, reason)
