@@ -20,7 +20,7 @@ from tests.support.factories import (
 from tests.support.one_of_each import entry_for
 from tests.support.payouts import mark, of_an_address
 from tests.support.photos import photo
-from tests.support.refunds import account, give_back, state
+from tests.support.refunds import FRIEND_ADDRESS, account, give_back, state
 from tests.support.routes import endpoints
 from ticketing import clock
 from ticketing.db.connection import database, write_transaction
@@ -180,7 +180,12 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     assert state(dusted, anvil.BUYER).status_code == 200
     for by_hand in (True, False):
         assert mark(acme, dusted, by_hand).status_code == 200
-    assert me.post(f"{path}/payouts", {"chain_id": CHAIN, "payer": anvil.BUYER}).json["sum"] == 2
+    owed = {"chain_id": CHAIN, "payer": anvil.BUYER, "accept_unwitnessed": True}
+    of_list = me.post(f"{path}/payouts", owed).json
+    assert of_list["sum"] == 2
+    used = {"payer": FRIEND_ADDRESS, "payment_id": of_list["payments"][0]["id"], "reason": "a gift"}
+    pass_over = f"{path}/refunds/{dusted.intent['id']}/pass-over"
+    assert me.post(pass_over, used).status_code == 200
     me.put(f"{path}/wallet", exchange)  # it waits, because orders were paid
     me.post(f"{path}/wallet/pending/cancel")
 

@@ -173,6 +173,12 @@ def door(organizer, schema):
         "RefundByHand": lambda: Door(
             "POST", f"{organizer.path}/refunds/{NOWHERE}/by-hand", {"by_hand": True}, 404
         ),
+        "RefundPassOver": lambda: Door(
+            "POST",
+            f"{organizer.path}/refunds/{NOWHERE}/pass-over",
+            {"payer": ADDRESS, "payment_id": TX_HASH["tx_hash"], "reason": "x"},
+            404,
+        ),
         "RefundsWaive": lambda: Door(
             "POST", f"{organizer.path}/refunds/waive", {"max_amount": 1, "reason": "x"}
         ),

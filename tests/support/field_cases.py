@@ -225,6 +225,12 @@ CASES = {
         "chain_id": integer(1, 2**53 - 1),
         "token": text(42, 42, null=True, free=False, good=(ADDRESS,), bad=("x" * 42,)),
         "payer": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "accept_unwitnessed": BOOLEAN,
+        "include_cautioned": BOOLEAN,
+        "only": (
+            [None, [NOWHERE], ["x" * 64], [NOWHERE] * 1000],
+            [[], "x", {}, 1, True, [1], [None], [""], ["x" * 65], [NOWHERE] * 1001],
+        ),
     },
     "Void": {
         "reason": text(1, 500, bad=(" ", "\n")),
@@ -242,6 +248,12 @@ CASES = {
         "reason": text(1, 500, bad=(" ", "\n"), null=True),
     },
     "RefundByHand": {"by_hand": BOOLEAN, **ACCOUNT},
+    "RefundPassOver": {
+        "payer": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "payment_id": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
+        "reason": text(1, 500, bad=(" ", "\n")),
+        **ACCOUNT,
+    },
     "RefundWaive": {**ACCOUNT, "amount": integer(1, 2**53 - 1), "reason": text(1, 500)},
     "RefundsWaive": {
         "max_amount": integer(1, 2**53 - 1),

@@ -47,6 +47,7 @@ ACTIONS = {
     "refunds_settle_refund": "Refund counted",
     "refunds_settle_refunds": "Refund counted with others of a transaction",
     "payouts_create_payout": "Refunds listed to be paid",
+    "passed_ids_pass_over_id": "Payment noted as something else than a refund",
     "refunds_waive_refund": "Refund not counted any more",
     "refunds_waive_refunds": "Refund not counted any more, with other small ones",
     "tenants_change_tenant": "Settings changed",

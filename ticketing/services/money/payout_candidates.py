@@ -288,6 +288,7 @@ def unbooked(wanted: Wanted) -> list[UnbookedPayment]:
         PayoutEvent.chain_id == wanted.chain.chain_id,
         PayoutEvent.token_address == wanted.token_address,
         PayoutEvent.unbooked.is_null(False),
+        ~payout_events.PASSED_OVER,
     )
     return [
         UnbookedPayment(

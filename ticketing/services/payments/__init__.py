@@ -66,7 +66,9 @@ refund_settlement.py: counts a final transfer on the worker's chain as a refund;
 refunds_by_hand.py: marks what the organizer pays by hand, so that no list pays it too
 payout_ids.py: which order an id of a listed refund belongs to; a transfer of a list counts for the
     order of its id only
-payout_events.py: stores the `Refunded` events of payers with a list, and books them as refunds
+payout_events.py: stores the `Refunded` events with ids of lists, and books them as refunds
+passed_ids.py: an administrator says that an id was used for something else
+witnesses.py: which payments two nodes have seen; refunds are listed for these
 restored_payouts.py: after a restored backup, finds payments of lists that the backup does not know
 sale_locks.py: locks a sale with all its orders, and cancels the live ones:
     services/catalog/events.py and services/catalog/ticket_types.py call it

@@ -35,6 +35,7 @@ from ticketing.services.payments import (
     payout_ids,
     refund_addresses,
     refunds,
+    restored_payouts,
     settlement,
 )
 from ticketing.services.payments.balances import Position
@@ -240,7 +241,8 @@ def _book(
     seen = [each for each in view.paid if each.block.number <= final_up_to]
     owners = payout_ids.owners_of_ids([locked])
     place = payout_ids.place_of(locked)
-    payout_ids.note_events(seen, dict.fromkeys(owners, place), restored=False)
+    is_restored = restored_payouts.is_restored(locked.terms.chain_id)
+    payout_ids.note_events(seen, dict.fromkeys(owners, place), restored=is_restored)
     final = [each for each in view.transfers if each.block.number <= final_up_to]
     counted = count(locked, payout_ids.transfers_for(locked, final, view.paid, owners), recipient)
     if not counted:
