@@ -381,8 +381,10 @@ class Drive(
         assert post_twice(buyer.api, f"{buyer.path}/hold", None).status_code == 200
         here = {"chain_id": anvil.CHAIN_ID}
         assert post_twice(buyer.api, f"{buyer.path}/chain", here).status_code == 200
-        buyer.pay(self.node, PRICE + 9)
+        sent = {"account": anvil.BUYER, "tx_hash": buyer.pay(self.node, PRICE + 9), **here}
+        assert post_twice(buyer.api, f"{buyer.path}/payers", sent).status_code == 204
         self.work()
+        assert post_twice(buyer.api, f"{buyer.path}/payers", sent | {"tx_hash": "0x" + "ab" * 32})
         for account in (2, 3):
             address = {"address": self.node.rpc("eth_accounts")[account]}
             assert post_twice(buyer.api, f"{buyer.path}/refund-address", address).status_code == 200
