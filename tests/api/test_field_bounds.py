@@ -206,6 +206,13 @@ def door(organizer, schema):
             404,
             credentials.client_secret(SECRET_KEY, NOWHERE),
         ),
+        "PayerReport": lambda: Door(
+            "POST",
+            f"{organizer.checkout}/intents/{NOWHERE}/payers",
+            {"account": ADDRESS, **TX_HASH, "chain_id": 1},
+            404,
+            credentials.client_secret(SECRET_KEY, NOWHERE),
+        ),
         "ChainChoice": lambda: Door(
             "POST",
             f"{organizer.checkout}/intents/{NOWHERE}/chain",

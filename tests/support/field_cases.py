@@ -282,6 +282,11 @@ CASES = {
         **ACCOUNT,
         "address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
     },
+    "PayerReport": {
+        "account": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
+        "chain_id": integer(1, 2**53 - 1),
+    },
     "DoorDeviceCreate": {
         "name": text(1, 100),
         "gate": text(1, 100, null=True),
