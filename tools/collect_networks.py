@@ -69,8 +69,11 @@ class Report:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Collect, and return the exit code. RpcError and Refused if nothing was tried, or only one
-    network."""
+    """Collect, and return the exit code.
+
+    RpcError and Refused if there is only one network. An error on one of several ends none of the
+    others: it is in the output, and in the exit code.
+    """
     file, key, report = read_file(options.file), read_key(options.key_file), Report()
     is_recovery = file.recovery_version is not None
     if not is_recovery and (options.coin or options.also_token or options.state):

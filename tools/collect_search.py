@@ -56,7 +56,7 @@ class State:
             print(f"{path}: the search of {self._began} goes on. Delete the file to begin again.")
 
     def progress(self, chain_id: int, wallet: OwnerWallet, token_address: str) -> Progress:
-        """Return how far a search has come. Who continues it changes it."""
+        """Return how far a search has come. `search` changes it as it goes on."""
         first = receiver(wallet, receivers.order_salt(wallet.secret or b"", 1))
         name = f"{chain_id} {first} {token_address}"
         return self._searches.setdefault(name, Progress())

@@ -11,7 +11,7 @@ from tests.support.collecting import new_secret, recovery_file
 from tests.support.receivers import COIN, Chain, gathering
 from ticketing.chain.receivers import SEARCH_GAP, order_salt, receiver_address
 from ticketing.chain.registry import REGISTRY
-from tools import anvil, collect_networks, collect_search
+from tools import anvil, collect_moving, collect_networks, collect_search
 
 LEFT, FAILED = 3, 1
 USDC, HERE, THERE = anvil.TOKEN_ADDRESS, anvil.CHAIN_ID, anvil.SECOND_CHAIN_ID
@@ -121,6 +121,22 @@ def test_tokens_of_the_file_are_looked_for(here, run, file, owner, secret):
     code, _ = run(file(tokens=tokens), "--complete")
     # What one token shows that was used, the search for the other one goes beyond.
     assert (code, here.held(other, owner), here.held(USDC, owner)) == (0, 9, 5)
+
+
+def test_a_run_that_dies_loses_no_token_that_another_one_led_to(
+    here, run, file, owner, secret, monkeypatch
+):
+    """With a gap of 50: without 40, whose token comes first, nothing would lead to 80."""
+    other = here.token()
+    pay(here, owner, secret, {40: 5})
+    here.mint(other, (receiver_address(owner, order_salt(secret, 80)), 9))
+    path = file(tokens=[{"chain_id": HERE, "token_address": other}])
+    with pytest.MonkeyPatch.context() as dying:
+        dying.setattr(collect_moving.Collector, "_remaining", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            run(path)
+    assert run(path, "--complete")[0] == 0
+    assert (here.held(USDC, owner), here.held(other, owner)) == (5, 9)
 
 
 def test_another_token_must_be_one_on_some_network(here, run, file, owner):
@@ -285,8 +301,7 @@ class TestState:
         pay(here, owner, secret, {40: 5, 310: 7, 690: 11})
         options = (file(), "--gap", "400", "--state", str(state), "--complete")
         looks.most = 500
-        with pytest.raises(KeyboardInterrupt):
-            run(*options)
+        assert run(*options)[0] == 130
         assert state.stat().st_mode & 0o777 == 0o600
         assert secret.hex() not in state.read_text()
         looks.most = 10**9
