@@ -5,6 +5,7 @@ does not fit is an RpcError, so "unknown" is never read as "nothing". `services`
 Node.
 
 registry.py: the known chains and their tokens; the environment enables some
+known_addresses.py: contracts that many people use, and other addresses that are nobody's wallet
 node.py: what can be asked of a chain: head, headers, balances, a token's facts, transfers to
     addresses or in a transaction. One connection a process for each chain
 transfer_logs.py: reads logs in ranges that the node accepts: a failure halves the width, a success

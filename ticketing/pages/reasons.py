@@ -270,9 +270,16 @@ _AT_FIELDS = {
     "address_checksum": N_("A letter or digit of this address is wrong. Copy it again."),
     "reserved_address": N_("This address belongs to the network, not to a wallet."),
     "burn_address": N_("Nobody can spend from this address."),
-    "factory_address": "This is the contract that collects your money, not your wallet.",
-    "implementation_address": "This is a contract of this service, not your wallet.",
-    "proxy_address": "This is a contract that makes other contracts, not your wallet.",
+    "known_token": N_(
+        "This is the address of %(symbol)s on %(network)s, not of a wallet. Copy the address of"
+        " your wallet."
+    ),
+    "known_contract": N_(
+        "This is %(name)s, a contract that many people use. Money sent there would be lost."
+    ),
+    "factory_address": N_("This is a contract of this service, not a wallet."),
+    "implementation_address": N_("This is a contract of this service, not a wallet."),
+    "proxy_address": N_("This is a contract that creates other contracts, not a wallet."),
     "gathering_address": "This is where payments are gathered, not a wallet.",
     "networks": N_("Choose at most %(max)s networks."),
     "chain_id_or_ids": "Write either one network, or a list of them.",
