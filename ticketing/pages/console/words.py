@@ -10,6 +10,8 @@ from ticketing.constants import (
     EventType,
     Flag,
     IntentStatus,
+    PayeeCaution,
+    PayeeSource,
     PriceMode,
     Publication,
     QuestionType,
@@ -196,6 +198,27 @@ REFUND_STATUSES = {
     RefundStatus.DUE: Word("Due", "bad"),
     RefundStatus.SETTLED: Word("Paid back", "good"),
     RefundStatus.WAIVED: Word("Not counted", "quiet"),
+}
+
+PAYEES = {
+    None: "It goes to this address:",
+    PayeeSource.SIGNER: "It goes back to the account that paid, which signed the payment:",
+    PayeeSource.WALLET: "It goes back to the wallet that paid:",
+    PayeeSource.STATED: "The buyer wants it at this address:",
+    PayeeSource.ENTERED: "You entered this address for the buyer:",
+}
+
+PAYEE_CAUTIONS = {
+    PayeeCaution.EMAIL_CHANGED_BY_STAFF: (
+        "Somebody of your team set the email of this order, and the buyer has not confirmed this"
+        " address since. Ask the buyer at the address that they gave when they paid."
+    ),
+    PayeeCaution.REPLACES_PROVEN: (
+        "Another wallet has proven that it paid, and the buyer's mailbox did not confirm this"
+        " address. Ask the buyer."
+    ),
+    PayeeCaution.NOBODY_TOLD: "Nobody got a mail about this address. Ask the buyer.",
+    PayeeCaution.ENTERED: "Somebody of your team entered this address. Check with them.",
 }
 
 MAILS = {

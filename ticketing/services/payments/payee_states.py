@@ -12,6 +12,7 @@ from peewee import Expression, fn
 from ticketing import clock
 from ticketing.constants import PayeeCaution, PayeeSource
 from ticketing.models.payments import Payment
+from ticketing.models.payouts import Payout
 from ticketing.models.refunds import WAITING, RefundAddress
 from ticketing.models.stray_accounts import Account
 from ticketing.services.access import actors
@@ -67,6 +68,24 @@ def of(accounts: Sequence[Account]) -> dict[str, PayeeState]:
         for account in some:
             found[account.id] = _state(account, rows[account.id], facts)
     return found
+
+
+def prepared_until(account: Account, payee: str) -> datetime | None:
+    """Return until when a list that was made before can still pay an account to another payee."""
+    terms, now = account.terms, clock.now()
+    last: datetime | None = (
+        Payout.select(fn.MAX(Payout.valid_before))
+        .where(
+            Payout.intent == account.intent_id,
+            Payout.chain_id == terms.chain_id,
+            Payout.token_address == terms.token_address,
+            Payout.recipient != payee,
+            Payout.tx_hash.is_null(),
+            Payout.valid_before >= now,
+        )
+        .scalar()
+    )
+    return last
 
 
 @dataclass(frozen=True)
