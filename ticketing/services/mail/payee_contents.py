@@ -57,7 +57,8 @@ def to_check(mail: Mail, config: Config) -> Facts | None:
     if member is None or member.disabled_at is not None:
         return None
     count = cautioned_refunds.count(mail.tenant_id)
-    return {"count": count} if count else None
+    url = f"{config.public_url}/console/refunds"
+    return {"count": count, "refunds_url": url} if count else None
 
 
 def _change(mail: Mail) -> tuple[Account, RefundAddress] | None:
