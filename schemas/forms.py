@@ -22,6 +22,7 @@ from schemas.events import MAX_COPIES, EventCopySchema, EventCreateSchema, start
 from schemas.messages import MessageCreateSchema
 from schemas.payouts import PayoutCreateSchema
 from schemas.people import PersonSchema
+from schemas.refunds import MAX_SIGNATURE
 from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema
 from schemas.wallets import WalletSetSchema
 from ticketing.constants import (
@@ -167,6 +168,7 @@ class RefundAddressForm(BaseSchema):
     address = Text(required=True, validate=ADDRESS)
     chain_id = QueryInt(load_default=None, validate=Range(1, MAX_SAFE_INTEGER))
     token_address = Text(load_default=None, validate=ADDRESS)
+    signature = Text(load_default=None, validate=Length(1, MAX_SIGNATURE))
 
 
 class EmptyForm(BaseSchema):

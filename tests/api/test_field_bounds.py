@@ -170,6 +170,12 @@ def door(organizer, schema):
             {"amount": 1, "reason": "x"},
             404,
         ),
+        "RefundPayee": lambda: Door(
+            "PUT",
+            f"{organizer.path}/refunds/{NOWHERE}/payee",
+            {"address": ADDRESS, "reason": "x"},
+            404,
+        ),
         "RefundByHand": lambda: Door(
             "POST", f"{organizer.path}/refunds/{NOWHERE}/by-hand", {"by_hand": True}, 404
         ),

@@ -17,6 +17,9 @@ from tools import anvil
 OWNER, PAYER, OTHER = 6, 7, 8
 """The node's accounts: the organizer's wallet, and two that sign."""
 
+OWNER_ADDRESS = "0x976EA74026E726554dB657fA54763abd0C3a0aa9"
+"""The address of OWNER."""
+
 
 def with_address(app: Any, node: anvil.Anvil, slug: str = "venue") -> Organizer:
     """An organizer whose orders are paid to receivers."""
@@ -32,7 +35,7 @@ def of_an_address(buyer: Buyer) -> None:
         PaymentIntent.id == buyer.intent["id"]
     )
     tenant = buyer.organizer.id
-    Wallet.update(owner=anvil.BUYER, tenant_id=tenant).where(Wallet.id.in_(of_order)).execute()
+    Wallet.update(owner=OWNER_ADDRESS, tenant_id=tenant).where(Wallet.id.in_(of_order)).execute()
 
 
 def owed(

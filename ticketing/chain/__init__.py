@@ -33,6 +33,7 @@ secp256k1.py, keccak.py, address.py: the curve; the hash; addresses with their c
 eip681.py: payment links for wallets
 facilitator_key.py: signs a token for each request to a hosted facilitator
 eip3009.py: signed transfers of x402: their digest and their signer
+messages.py: signed texts (EIP-191), and signatures of contracts (EIP-1271)
 units.py: exact conversion of micro-units and a token's atomic units; never rounds
 local_node.py: sends tokens from the unlocked account of a local node, on no other chain
 """

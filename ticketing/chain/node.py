@@ -8,7 +8,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from ticketing.chain import abi, address, receivers
+from ticketing.chain import abi, address, messages, receivers
 from ticketing.chain.answers import (
     NOTHING,
     Block,
@@ -308,6 +308,18 @@ class Node:
         except (RpcRefused, RpcInvalid):
             return False
         return True
+
+    def is_signed_by_contract(self, account: str, digest: bytes, signature: bytes) -> bool:
+        """Return whether a contract says that a signature of a digest is its own (EIP-1271).
+
+        An account without code has no such signature. RpcError.
+        """
+        data = messages.validity_data(digest, signature)
+        try:
+            (answer,) = self._ask_chain([_eth_call(account, data)])
+            return messages.is_valid(parse_bytes(answer))
+        except (RpcRefused, RpcInvalid):
+            return False
 
     def holdings(self, token_address: str, addresses: Sequence[str]) -> list[int]:
         """Return what each address holds of a token, or with the zero address of the chain's coin.

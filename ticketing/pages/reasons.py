@@ -101,6 +101,16 @@ _REASONS = {
         " receive it, or is older than the payments, or not final yet, or counts for other refunds."
     ),
     "nothing_received": N_("Nothing was received for this order, so nothing can be sent back."),
+    "signature_required": N_(
+        "Nobody can get a mail about this change. So the wallet that paid must sign it, or ask the"
+        " organizer to enter the address."
+    ),
+    "refund_address_fixed": N_(
+        "Nobody can confirm this change any more. Ask the organizer to enter the address."
+    ),
+    "payee_change_ended": N_(
+        "This change has ended. Enter the address again, on the page of your order."
+    ),
     "too_many_changes": N_("This address was changed too often today. Try again tomorrow."),
     "hold_extended": N_("Your tickets are held longer already."),
     "hold_not_extendable": N_("These tickets cannot be held longer."),
@@ -254,6 +264,8 @@ _AT_FIELDS = {
     "zero_address": N_("Nobody owns this address, so nobody can spend what is sent there."),
     "token_address": N_("This is the address of the token, not of a wallet."),
     "order_address": N_("This is where an order is paid. Money sent there would not reach you."),
+    "organizer_address": N_("This is an address of the organizer, not yours."),
+    "signature": N_("This is not a signature of this text by the wallet that paid."),
     "tx_hash": N_(
         "This is not a complete transaction hash. Copy it from your wallet again:"
         " 0x and 64 characters."

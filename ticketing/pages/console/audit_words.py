@@ -43,6 +43,7 @@ ACTIONS = {
     "questions_archive_question": "Question archived",
     "questions_change_question": "Question changed",
     "questions_create_question": "Question created",
+    "refunds_enter_payee": "Address for a refund entered for the buyer",
     "refunds_mark_refund": "Refund marked as paid by hand, or not",
     "refunds_settle_refund": "Refund counted",
     "refunds_settle_refunds": "Refund counted with others of a transaction",
