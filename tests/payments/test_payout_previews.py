@@ -40,6 +40,10 @@ def preview(venue, node, index=PAYER, role="admin", **query):
     return venue.api(role).get(f"{venue.path}/payouts/preview", query_string=asked)
 
 
+def reasons(found):
+    return [(each["intent_id"], each["amount"], each["reason"]) for each in found["blocked"]]
+
+
 def previewed(venue, node, index=PAYER):
     answer = preview(venue, node, index)
     assert answer.status_code == 200, answer.json
@@ -72,9 +76,7 @@ def test_a_preview_has_what_to_look_at_and_stores_nothing(app, api, node, venue)
         address.checksum(account(node, PAYER)),
         receivers.FACTORY,
     )
-    assert [(each["intent_id"], each["reason"]) for each in found["blocked"]] == [
-        (by_hand.intent["id"], "by_hand")
-    ]
+    assert reasons(found) == [(by_hand.intent["id"], 9, "by_hand")]
     assert (found["listed_for_another"], found["unbooked"], found["left"]) == ([], [], NOTHING)
     assert Payout.select().count() == 0
     document = api.get("/openapi.json").json
@@ -106,9 +108,7 @@ def test_only_the_orders_that_are_named_are_listed(app, node, venue, acme):
     for nobody in ("pi_" + "0" * 26, foreign.intent["id"]):
         of_list = ask(venue, node, only=[second.intent["id"], nobody]).json
         assert [each["intent_id"] for each in of_list["payments"]] == [second.intent["id"]]
-        assert [
-            (each["intent_id"], each["amount"], each["reason"]) for each in of_list["blocked"]
-        ] == [(first.intent["id"], 7, "not_chosen")]
+        assert reasons(of_list) == [(first.intent["id"], 7, "not_chosen")]
         assert of_list["left"] == NOTHING
     assert Payout.select().count() == 1
 
@@ -117,9 +117,7 @@ def test_without_a_second_witness_nothing_is_listed_unless_it_is_accepted(node, 
     (buyer,) = owed(venue, node, 7)
     of_list = ask(venue, node, accept_unwitnessed=False).json
     assert of_list["payments"] == of_list["transactions"] == []
-    assert [(each["intent_id"], each["amount"], each["reason"]) for each in of_list["blocked"]] == [
-        (buyer.intent["id"], 7, "unwitnessed")
-    ]
+    assert reasons(of_list) == [(buyer.intent["id"], 7, "unwitnessed")]
     assert Payout.select().count() == 0
     Payment.update(witnessed=True).execute()
     assert ask(venue, node, accept_unwitnessed=False).json["sum"] == 7

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from ticketing.chain import receivers, refunded_events
 from ticketing.chain.payout_calls import PayerState
@@ -82,6 +82,13 @@ class UnbookedPayment:
     reason: str
 
 
+class ListedId(NamedTuple):
+    """An id of a list, and the payer who can use it."""
+
+    payer: str
+    id: str
+
+
 @dataclass(frozen=True)
 class PreviewOrder:
     """An order that may stand on a list, and what to look at before.
@@ -96,7 +103,7 @@ class PreviewOrder:
     payee: PayeeState
     witnessed: bool
     payments: Sequence[SeenPayment]
-    ids: Sequence[tuple[str, str]]
+    ids: Sequence[ListedId]
 
 
 @dataclass(frozen=True)
