@@ -262,6 +262,27 @@ def test_after_a_restore_a_payment_of_a_newer_debt_is_found(app, node, venue):
     assert listed(venue, node, OTHER)["payments"] == []
 
 
+def test_after_a_restore_a_payment_that_was_settled_first_still_counts_for_a_newer_debt(
+    app, node, venue
+):
+    """Somebody names the transaction before the worker has read it: only a part is due then."""
+    (buyer,) = owed(venue, node, 7)
+    backup = Backup()
+    void(venue, buyer)
+    paid = sign(node, listed(venue, node, OWNER), OWNER)[-1]
+    worker_once(app)
+    backup.restore(app, node)
+    assert settled(venue, buyer, paid) == 7
+    worker_once(app)
+    void(venue, buyer)
+    assert listed(venue, node, OWNER)["payments"] == []
+    PayoutEvent.update(tried_at=None).execute()
+    worker_once(app)
+    assert due([buyer]) == [0]
+    assert listed(venue, node, OWNER)["unbooked"] == []
+    assert "right" in cli(app, "reconcile")
+
+
 def test_after_a_restore_a_worker_that_was_away_for_days_finds_all(app, node, venue):
     (buyer,) = owed(venue, node, 7)
     backup = Backup()

@@ -228,8 +228,8 @@ CASES = {
         "accept_unwitnessed": BOOLEAN,
         "include_cautioned": BOOLEAN,
         "only": (
-            [None, [NOWHERE], ["x" * 64], [NOWHERE] * 1000],
-            [[], "x", {}, 1, True, [1], [None], [""], ["x" * 65], [NOWHERE] * 1001],
+            [None, [NOWHERE], ["x" * 80], [NOWHERE] * 1000],
+            [[], [NOWHERE] * 1001, {}, "x", 1, True],
         ),
     },
     "Void": {
@@ -358,6 +358,12 @@ def option(*values: str) -> tuple[Any, Any]:
     return values, ("", "gone", values[0].upper(), "a\0b")
 
 
+NOT_A_CHAIN = (
+    [],
+    ["0", "-1", "9007199254740992", "x", "", "1.0", "1e1", "+1", " 1", "٣", "9" * 400],
+)
+NOT_AN_ADDRESS = ([], ["", "0x", "x", "0x" + "g" * 40, "0x" + "1" * 41, "a\0b"])
+
 QUERIES = {
     "/events": {
         **PAGE,
@@ -382,13 +388,16 @@ QUERIES = {
     },
     "/intents/{intent_id}/payments": PAGE,
     "/collections": {
-        "chain_id": (
-            [],
-            ["0", "-1", "9007199254740992", "x", "", "1.0", "1e1", "+1", " 1", "٣", "9" * 400],
-        ),
-        "token": ([], ["", "0x", "x", "0x" + "g" * 40, "0x" + "1" * 41, "a\0b"]),
+        "chain_id": NOT_A_CHAIN,
+        "token": NOT_AN_ADDRESS,
         "after": ([], ["", "x" * 81, "a\0b"]),
         "owner_confirmed": ([], ["", "True", "1", "0", "no", "a\0b"]),
+    },
+    # Its chain needs receivers: tests/payments/test_payout_previews.py.
+    "/payouts/preview": {
+        "chain_id": NOT_A_CHAIN,
+        "token": NOT_AN_ADDRESS,
+        "payer": NOT_AN_ADDRESS,
     },
     "/refunds": {
         **PAGE,
@@ -429,7 +438,10 @@ QUERIES = {
         "q": (["x", "x" * 200, FOUR_BYTES, "%_\\'"], ["", "x" * 201, "a\0b"]),
     },
 }
-REQUIRED_IN_QUERIES = {"/collections": {"chain_id": "31337"}}
+REQUIRED_IN_QUERIES = {
+    "/collections": {"chain_id": "31337"},
+    "/payouts/preview": {"chain_id": "31337", "payer": ADDRESS},
+}
 PUBLIC_QUERIES = {
     "/events": {**PAGE, "series": (["s", "a-b-9"], ["", "A", "a b", "x" * 81, "a\0b"])},
     "/events/{event_id}/tickets": PAGE,

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from ticketing.constants import (
     AdmissionStatus,
     Ask,
-    DeviceStatus,
     EventType,
     Flag,
     IntentStatus,
@@ -18,7 +17,6 @@ from ticketing.constants import (
     RefundStatus,
     ReturnPolicy,
     ReturnStatus,
-    ScanOutcome,
     Visibility,
     VoucherStatus,
 )
@@ -34,6 +32,7 @@ from ticketing.notification_types import (
     WebhookStatus,
 )
 from ticketing.roles import KeyStatus, MemberStatus, Role
+from ticketing.scanning import DeviceStatus, ScanOutcome
 from ticketing.waiting_list import EntryStatus
 from ticketing.waiting_room import WaitingRoomMode
 
