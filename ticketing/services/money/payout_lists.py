@@ -90,14 +90,6 @@ class ListedId(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ListedId:
-    """An id that was listed for a payer."""
-
-    payer: str
-    id: str
-
-
-@dataclass(frozen=True)
 class PreviewOrder:
     """An order that may stand on a list, and what to look at before.
 
