@@ -18,9 +18,10 @@ from tests.support.factories import (
     worker_once,
 )
 from tests.support.one_of_each import entry_for
+from tests.support.payees import enter
 from tests.support.payouts import mark, of_an_address
 from tests.support.photos import photo
-from tests.support.refunds import account, give_back, state
+from tests.support.refunds import FRIEND_ADDRESS, account, give_back
 from tests.support.routes import endpoints
 from ticketing import clock
 from ticketing.db.connection import database, write_transaction
@@ -177,7 +178,7 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     assert me.post(f"{path}/refunds/settle", given_back).json["left"] == 0
     me.post(f"{path}/refunds/waive", {"max_amount": 1, "reason": "fees"})
     of_an_address(dusted)
-    assert state(dusted, anvil.BUYER).status_code == 200
+    assert enter(acme, dusted, FRIEND_ADDRESS).status_code == 200
     for by_hand in (True, False):
         assert mark(acme, dusted, by_hand).status_code == 200
     assert me.post(f"{path}/payouts", {"chain_id": CHAIN, "payer": anvil.BUYER}).json["sum"] == 2

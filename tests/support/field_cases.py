@@ -241,6 +241,11 @@ CASES = {
         ),
         "reason": text(1, 500, bad=(" ", "\n"), null=True),
     },
+    "RefundPayee": {
+        **ACCOUNT,
+        "address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "reason": text(1, 500),
+    },
     "RefundByHand": {"by_hand": BOOLEAN, **ACCOUNT},
     "RefundWaive": {**ACCOUNT, "amount": integer(1, 2**53 - 1), "reason": text(1, 500)},
     "RefundsWaive": {
@@ -269,6 +274,7 @@ CASES = {
     "RefundAddress": {
         **ACCOUNT,
         "address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "signature": text(1, 8192, null=True),
     },
     "DoorDeviceCreate": {
         "name": text(1, 100),
