@@ -135,7 +135,8 @@ def test_without_a_mailbox_the_account_that_paid_must_sign(venue, node):
 
 def test_addresses_of_the_organizer_are_no_payees(venue, node, owed):
     """An owner, a gathering receiver, an account that pays back."""
-    listed(venue, node, PAYER)
+    fund(node, OWED)
+    assert listed(venue, node, PAYER)["payments"]
     wallet = Wallet.get(Wallet.tenant_id == venue.id)
     payer = account(node, PAYER)
     for address in (wallet.owner, wallet.gathering, payer):

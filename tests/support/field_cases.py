@@ -247,6 +247,11 @@ CASES = {
         ),
         "reason": text(1, 500, bad=(" ", "\n"), null=True),
     },
+    "RefundPayee": {
+        **ACCOUNT,
+        "address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "reason": text(1, 500),
+    },
     "RefundByHand": {"by_hand": BOOLEAN, **ACCOUNT},
     "RefundPassOver": {
         "payer": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
@@ -281,6 +286,7 @@ CASES = {
     "RefundAddress": {
         **ACCOUNT,
         "address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "signature": text(1, 8192, null=True),
     },
     "PayerReport": {
         "account": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),

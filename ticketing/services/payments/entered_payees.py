@@ -44,7 +44,7 @@ def enter(
         is_entered = payee is not None and payee.source == PayeeSource.ENTERED
         if payee is None or not is_entered or payee.address != address:
             former, now = account.refund_address, clock.now()
-            row = payee_rows.add(account, address, PayeeSource.ENTERED, effective_at=now)
+            row = payee_rows.add(account, address, PayeeSource.ENTERED, now, effective_at=now)
             payee_rows.make_payee(account, row, now, decided_by=by.name, cautions="")
             if config.smtp is not None:
                 kind = MailKind.REFUND_ADDRESS_ENTERED

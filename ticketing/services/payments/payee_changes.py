@@ -124,7 +124,7 @@ def set_proven(account: Account) -> None:
     if proven is not None:
         address, source = proven
         now = clock.now()
-        row = payee_rows.add(account, address, source, effective_at=now)
+        row = payee_rows.add(account, address, source, now, effective_at=now)
         payee_rows.make_payee(account, row, now, decided_by=None, cautions="")
 
 

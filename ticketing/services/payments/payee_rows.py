@@ -44,7 +44,9 @@ def is_closed(intent_id: str) -> bool:
     return bool(stopped.exists())
 
 
-def add(account: Account, address: str, source: PayeeSource, **columns: Any) -> RefundAddress:
+def add(
+    account: Account, address: str, source: PayeeSource, stated_at: datetime, **columns: Any
+) -> RefundAddress:
     """Insert a payee, or a statement that waits. The caller decides what follows from it."""
     row: RefundAddress = RefundAddress.create(
         id=ids.new(ids.REFUND_ADDRESS),
@@ -52,7 +54,7 @@ def add(account: Account, address: str, source: PayeeSource, **columns: Any) -> 
         stray=account.stray,
         address=address,
         source=source,
-        stated_at=clock.now(),
+        stated_at=stated_at,
         **columns,
     )
     return row

@@ -175,6 +175,7 @@ def _state(account: Account, address: str, config: Config, signed: Signed | None
         account,
         address,
         PayeeSource.STATED,
+        now,
         waits=True,
         effective_at=counts_at,
         confirm_salt=credentials.new_change_salt(),
