@@ -187,7 +187,7 @@ def test_a_buyer_states_an_address_while_the_event_is_canceled(acme, node, monke
     of = carts_of(acme, capacity=10)
     one, two = (acme.ticket(of) for _ in range(2))
     buyer = sold_to(acme, node, (one, 1), (two, 1))
-    lock_sale, replace = sale_locks.lock_sale, refund_addresses._refuse_if_nothing_was_received
+    lock_sale, replace = sale_locks.lock_sale, refund_addresses.refuse_if_nothing_was_received
     has_stock, has_order = threading.Event(), threading.Event()
 
     def lock_and_let_in(condition):
@@ -201,7 +201,7 @@ def test_a_buyer_states_an_address_while_the_event_is_canceled(acme, node, monke
         return replace(intent)
 
     monkeypatch.setattr(sale_locks, "lock_sale", lock_and_let_in)
-    monkeypatch.setattr(refund_addresses, "_refuse_if_nothing_was_received", refuse_late)
+    monkeypatch.setattr(refund_addresses, "refuse_if_nothing_was_received", refuse_late)
     api = acme.with_headers({"X-API-Key": acme.admin_key})
 
     def cancel():

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.support import payees
 from tests.support.carts import carts_of
 from tests.support.elsewhere import (
     BOTH,
@@ -331,8 +332,8 @@ def test_two_tokens_of_one_network_are_paid_back_and_collected_apart(venue, node
     found = venue.api().get(f"{venue.path}/collections", query_string=query).json
     assert [each["atomic_amount"] for each in found["transactions"] if each["orders"]] == [3]
     state(buyer, FRIEND_ADDRESS)
-    named = {"address": FRIEND_ADDRESS, "chain_id": CHAIN, "token_address": other}
-    assert buyer.api.post(f"{buyer.path}/refund-address", named).status_code == 200
+    named = {"chain_id": CHAIN, "token_address": other}
+    assert payees.state(buyer, FRIEND_ADDRESS, **named).status_code == 200
     anvil.mint(node.rpc, other, account(node, PAYER), 3)
     body = {"chain_id": CHAIN, "payer": account(node, PAYER), "token": other}
     body["accept_unwitnessed"] = True

@@ -1,5 +1,7 @@
 """Refunds: listed, and settled only by a transfer that is on the chain."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from tests.support.factories import PRICE, worker_once
@@ -22,6 +24,8 @@ def test_it_lists_what_is_due_to_whom_for_which_intent(acme, node, overpaid):
     acme.buyer(acme.ticket())
     state(overpaid, FRIEND_ADDRESS)
     (refund,) = listed(acme)
+    effective_at = refund["payee"].pop("effective_at")
+    assert datetime.fromisoformat(effective_at) <= datetime.now(UTC)
     assert refund == {
         "intent_id": overpaid.intent["id"],
         "status": "due",
@@ -34,6 +38,15 @@ def test_it_lists_what_is_due_to_whom_for_which_intent(acme, node, overpaid):
         "payers": [{"sender": anvil.BUYER, "amount": PRICE + 7}],
         "payer_count": 1,
         "refund_address": FRIEND_ADDRESS,
+        "payee": {
+            "source": "stated",
+            "waiting_address": None,
+            "waits_until": None,
+            "cautions": [],
+            "entered_by": None,
+            "stated_today": True,
+            "differs_from_payer": True,
+        },
         "by_hand_since": None,
     }
 

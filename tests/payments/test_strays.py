@@ -132,7 +132,7 @@ def test_what_a_buyer_asks_back_never_pays_for_the_order(shop, nodes_of):
     answer = buyer.api.post(f"{buyer.path}/refund-address", asked)
     assert answer.status_code == 200, answer.json
     assert books(sound(buyer))[3] == [(SECOND, PRICE - 1, 0, PRICE - 1)]
-    assert answer.json["strays"][0]["refund_address"] == FRIEND_ADDRESS
+    assert answer.json["strays"][0]["payee"]["waiting_address"] == FRIEND_ADDRESS
     assert choose(buyer, SECOND).json["code"] == "network_unavailable"
     pay(nodes_of, buyer, SECOND)
     assert books(sound(buyer))[:3] == ("awaiting_payment", CHAIN, 0)

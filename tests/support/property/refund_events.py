@@ -31,7 +31,8 @@ class Refunds(Core):
             addresses = [*self.chain.buyers, self.chain.friend]
             address = addresses[which % len(addresses)]
             with refused("nothing_received", "too_many_changes"):
-                refund_addresses.state(SLUG, account.intent_id, address, account.chain_id)
+                of, chain_id = account.intent_id, account.chain_id
+                refund_addresses.state(SLUG, of, address, self.config, chain_id)
 
     def send_refunds(self, whom: Sequence[tuple[int, str, str]], apart: bool) -> None:
         """Send money back for some orders in one block of their chain.
