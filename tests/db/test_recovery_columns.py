@@ -20,8 +20,10 @@ def test_networks_that_were_taken_off_are_found_in_orders(app, node):
     options = [OrderNetwork(each, OWNER, "USDC", 6, 1) for each in (137, CHAIN)]
     PaymentIntent.update(networks=options).execute()
 
-    assert migrate.downgrade() == ["0071_recovery"]
-    assert migrate.upgrade() == ["0071_recovery"]
+    undone = migrate.downgrade()
+    while undone[-1] != "0071_recovery":
+        undone += migrate.downgrade()
+    assert migrate.upgrade() == undone[::-1]
 
     assert Wallet.get().all_chain_ids == {10, 137, CHAIN}
     answer = shop.api().get(path).json

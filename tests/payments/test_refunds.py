@@ -7,6 +7,7 @@ import pytest
 from tests.support.factories import PRICE, worker_once
 from tests.support.refunds import (
     FRIEND_ADDRESS,
+    GIVER,
     STRANGER,
     account,
     give_back,
@@ -17,6 +18,7 @@ from tests.support.refunds import (
     state,
     waive,
 )
+from ticketing.chain import address
 from tools import anvil
 
 
@@ -109,8 +111,9 @@ def test_an_order_shows_its_refunds(acme, node, overpaid):
     assert intent["refund_address"] == FRIEND_ADDRESS
     shown = [{**each, "created_at": None} for each in intent["refunds"]]
     given = zip(hashes, (3, 4), (anvil.BUYER, FRIEND_ADDRESS), strict=True)
-    names = ("tx_hash", "amount", "recipient", "log_index", "created_at")
-    assert shown == [dict(zip(names, (*each, 0, None), strict=True)) for each in given]
+    names = ("tx_hash", "amount", "recipient", "sender", "log_index", "created_at")
+    sender = address.checksum(account(node, GIVER))
+    assert shown == [dict(zip(names, (*each, sender, 0, None), strict=True)) for each in given]
     path = f"{acme.path}/intents/{intent['id']}"
     assert acme.api("read").get(path).json["refunds"] == intent["refunds"]
     assert overpaid.purchase().json["refunds"] == intent["refunds"]

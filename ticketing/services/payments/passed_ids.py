@@ -11,7 +11,7 @@ from ticketing.services.orders import accounts, intents
 from ticketing.services.payments import payout_events, payout_ids, refunds, settlement
 from ticketing.services.payments.refunds import RefundOwed
 
-_NOT_ITS_ID = FieldMessage("id", "Must be an id of this order, as in `blocked`.")
+_NOT_ITS_ID = FieldMessage("choice", "Must be an id of this order, as in `blocked`.")
 
 
 def pass_over(
