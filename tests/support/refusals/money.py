@@ -38,7 +38,8 @@ def mark_of_a_refund_on_a_list(shop: Shop, node: anvil.Anvil) -> None:
     buyer = overpay(shop.organizer, node)
     of_an_address(buyer)
     assert state(buyer, FRIEND_ADDRESS).status_code == 200
-    shop.has("payouts", {"chain_id": CHAIN, "payer": anvil.BUYER})
+    owed = {"chain_id": CHAIN, "payer": anvil.BUYER, "accept_unwitnessed": True}
+    shop.has("payouts", owed)
     path = f"refunds/{buyer.intent['id']}/by-hand"
     shop.api(path, {"by_hand": True})
     shop.form(path, by_hand="on")
