@@ -26,6 +26,9 @@ SKIPPED_BLOCKS = "chain_blocks_skipped"
 X402_SETTLES = "x402_settles"
 """Counts what facilitators said of transfers. The label: a chain and an outcome, "8453 refused"."""
 
+REFUND_REPORTS = "refund_reports"
+"""Counts what a console page saw of refunds that is not as listed. The label: "8453 other_content"."""
+
 FEW, MANY = 100, 1000
 
 _insert = prepared_insert(CounterEntry)

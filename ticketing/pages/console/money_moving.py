@@ -15,7 +15,7 @@ from flask import Response
 from werkzeug import Response as AnyResponse
 
 from schemas.collections import CollectionsSchema
-from schemas.forms import ChainForm, CollectForm, PayoutFileForm
+from schemas.forms import ChainForm, CollectForm, PayoutFileForm, RefundReportForm
 from schemas.payouts import PayoutCreateSchema, PayoutListSchema
 from ticketing import clock
 from ticketing.errors import ChainUnavailable, FieldMessage, Invalid, TicketingError
@@ -26,7 +26,7 @@ from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
 from ticketing.roles import Role
 from ticketing.services import chains
-from ticketing.services.money import collecting, figures, owed, payouts
+from ticketing.services.money import collecting, figures, owed, payouts, refund_reports
 from ticketing.services.money.payout_lists import PayoutList
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
@@ -140,6 +140,18 @@ def note_signed() -> Response:
         return {"as_of": clock.rfc3339(cursor.time)}
 
     return _json(note)
+
+
+@blp.post(f"{money.PATH}/reports")
+def report_refunds() -> Response:
+    """Tell the operator what a wallet's node says of refunds that is not as listed."""
+
+    def report() -> Any:
+        asked = typed_forms.read(RefundReportForm)
+        refund_reports.note(caller().tenant_id, config().chains, **asked)
+        return {}
+
+    return _json(report)
 
 
 def _propose_payouts(asked: dict[str, Any]) -> PayoutList:

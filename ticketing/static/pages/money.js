@@ -3,8 +3,9 @@
 // Whatever ends in between, the next look at the chain shows what is left.
 
 import { onWallets, soon } from "./browser_wallets.js";
-import { approve, arrived, moves, paid, refunds } from "./money_calls.js";
+import { approve, arrived, moves, refunds, uses } from "./money_calls.js";
 import { Signed } from "./money_signed.js";
+import { fewAtATime } from "./money_check.js";
 import { announce, counted, element, number, page, part, Row, say, short } from "./money_view.js";
 import { Wallet } from "./money_wallet.js";
 import { shown, waits } from "./money_words.js";
@@ -29,6 +30,7 @@ let wallets = new Map();
 let isRunning = false;
 let isWatching = false;
 let isFound = false;
+let isHalted = false; // something was paid otherwise than it was asked for: nothing is asked any more
 const payers = new Set(); // other accounts that a person wants to pay from
 
 // One press of "Start". What was stopped asks the wallet nothing any more, wherever it was.
@@ -79,7 +81,7 @@ const isPending = () => rows.some((row) => signed.read(row.chain));
 // Shows a button for each wallet, while nothing that was signed is unseen.
 function offer(text) {
   if (isRunning || !isFound) return;
-  const isOff = isPending() || rows.every((row) => row.isOver);
+  const isOff = isHalted || isPending() || rows.every((row) => row.isOver);
   part("wallets").replaceChildren(...(isOff ? [] : [...wallets.values()]).map((found, at) => {
     const button = element("button", say("Start", { wallet: found.name }), at ? "" : "primary");
     button.type = "button";
@@ -119,9 +121,10 @@ async function go(run) {
       if (!row.isOver) await run.until(work(row, run));
     }
   } catch (error) {
-    if (error !== STOP) throw error;
+    if (error !== STOP && !error.halts) throw error;
     text = say("Stopped");
     for (const row of rows) if (!row.isOver) row.show("wait", text);
+    if (error.halts) await halt(error, run.wallet.name);
   } finally {
     isRunning = false;
     part("stop").hidden = true;
@@ -143,6 +146,7 @@ async function work(row, run) {
       const isKnown = isMove || owners.has(wallet.account) || payers.has(wallet.account);
       if (!isKnown) throw { say: "OtherPayer", account: wallet.account };
       row.show("now", say("Look", { network: row.name }));
+      await findSent(row, run);
       const answer = await run.until(proposal(row, wallet, isConfirmed));
       const calls = isMove ? moves(answer, row.token, owners) : refunds(answer, row);
       if (await isSeenLater(row, run, calls)) continue;
@@ -156,7 +160,7 @@ async function work(row, run) {
       if (!calls.length) return await finish(row, run);
       await sign(row, run, calls, answer);
     } catch (problem) {
-      if (problem === STOP) throw STOP;
+      if (problem === STOP || problem.halts) throw problem;
       if (problem === AGAIN) continue;
       if (problem.lost) {
         lost = problem.lost;
@@ -181,17 +185,57 @@ async function isSeenLater(row, run, calls) {
   return isSeen;
 }
 
+// A wallet may have sent what it was asked for, whatever it answered, also before a reload.
+async function findSent(row, run) {
+  const asked = signed.asked(row.chain);
+  if (!asked) return;
+  const call = { what: "refund", payments: asked.payments };
+  countOwn(row, [call], await seenUses(row, run, asked.payments, asked.block), asked.accounts);
+}
+
+// Who used the ids of some payments since a block, as far as the wallet's node says. A node that has
+// no events is asked about each account that this page knows.
+async function seenUses(row, run, payments, since) {
+  const { wallet } = run;
+  const ids = payments.map(({ id }) => id);
+  const logs = await run.until(wallet.events(ids, since));
+  if (logs) return uses(logs, payments, row.token);
+  const accounts = new Set([...(await run.until(wallet.accounts())), ...owners.keys(), ...payers]);
+  const pairs = ids.flatMap((id) => [...accounts].map((payer) => ({ id, payer, isPaid: true, hash: null })));
+  const answers = await run.until(fewAtATime(pairs, ({ payer, id }) => wallet.hasUsed(payer, id)));
+  return pairs.filter((_, at) => answers[at]);
+}
+
+const paymentsOf = (calls) => calls.flatMap(({ payments }) => payments ?? []);
+
+// Counts what the asked accounts paid. Everything ends if
+// another account paid, or if an asked one used an id for something else: to ask again could pay twice.
+function countOwn(row, calls, found, accounts) {
+  const isOwn = ({ payer }) => accounts.includes(payer);
+  const own = new Set(found.filter((each) => each.isPaid && isOwn(each)).map(({ id }) => id));
+  signed.seen(row.chain, own);
+  for (const call of calls) {
+    const some = (call.payments ?? []).filter(({ id }) => own.has(id) && !row.finished.has(id));
+    if (some.length) count(row, { ...call, parts: some.map(({ id }) => id) }, some);
+  }
+  const [odd] = found.filter((each) => each.isPaid !== isOwn(each));
+  if (!odd) return;
+  const ids = new Set(found.filter(({ payer, isPaid }) => payer === odd.payer && isPaid === odd.isPaid).map(({ id }) => id));
+  const intents = paymentsOf(calls).filter(({ id }) => ids.has(id)).map(({ intent }) => intent);
+  throw {
+    halts: row, say: odd.isPaid ? "PaidByAnother" : "IdUsed", count: ids.size, payer: odd.payer, own: accounts[0],
+    report: { kind: odd.isPaid ? "paid_by_another" : "id_used", intent_ids: intents, tx_hash: odd.hash, payer: odd.payer },
+  };
+}
+
 // What was signed and was not seen. That it is not proposed any more proves nothing: the account may
 // have too little now, or the token may be paused. Only what the chain says is counted.
 async function look(row, run, lost, calls) {
   const unproven = new Set();
-  for (const call of lost.calls) {
-    const isPaid = ({ id }) => Promise.all(lost.sent.map(({ account }) => run.wallet.hasPaid(account, id)));
-    const found = await run.until(Promise.all((call.payments ?? []).map(isPaid)));
-    const payments = (call.payments ?? []).filter((_, at) => found[at].includes(true));
-    const parts = payments.map(({ id }) => id);
-    if (parts.length) count(row, { ...call, parts }, payments);
-    for (const each of call.parts) if (!parts.includes(each)) unproven.add(each);
+  const payments = paymentsOf(lost.calls);
+  if (payments.length) countOwn(row, lost.calls, await seenUses(row, run, payments, lost.block ?? 0), accountsOf(lost));
+  for (const { parts } of lost.calls) {
+    for (const each of parts) if (!row.finished.has(each)) unproven.add(each);
   }
   const open = new Set(calls.flatMap(({ parts }) => parts));
   if ([...unproven].some((each) => open.has(each))) throw { say: "Missing" };
@@ -229,14 +273,16 @@ async function sign(row, run, calls, { names }) {
 
 async function signAndSettle(row, run, calls, isBatch, people) {
   const { wallet } = run, { account, name } = wallet;
-  const head = await run.until(wallet.head());
+  const { time: head, number: block } = await run.until(wallet.head());
   await run.until(wallet.check(row.chain));
-  const kept = calls.map(({ what, owner, amount, payments, parts }) => ({ what, owner, amount, payments, parts }));
+  const kept = plain(calls.map(({ what, owner, amount, payments, parts }) => ({ what, owner, amount, payments, parts })));
+  const until = 1000 * Number(calls.find(({ what }) => what === "refund")?.validBefore);
   const turn = (row.turn = {});
+  signed.ask(row.chain, { block, account, payments: paymentsOf(kept), until });
   // Stored as soon as the wallet answers, also if nobody waits for its answer any more.
   const asked = () => (isBatch ? wallet.sendAll(row.chain, calls) : wallet.send(row.chain, calls[0])).then((id) => {
     const sent = [{ id, isBatch, account }];
-    signed.add(row.chain, plain({ wallet: name, head, at: Date.now(), sent, calls: kept }));
+    signed.add(row.chain, { wallet: name, head, block, at: Date.now(), sent, calls: kept });
     post("signed", { chain_id: row.chain }).catch(() => {});
     if (row.turn !== turn) row.wake(); // an earlier request was signed, not the one that is shown
     resume(); // if a person has stopped meanwhile
@@ -273,11 +319,11 @@ async function settle(row, run) {
   row.show("now", say("Waiting", { network: row.name }));
   let isLeft = false, left = null;
   for (let asked = 0, asOf = 0; ; await run.until(Promise.race([pause(LOOK_MS), ...(left ? [left] : [])]))) {
-    const found = await run.until(Promise.all(entry.sent.map((each) => soon(run.wallet?.logs(row.chain, each)))));
-    const logs = found.flatMap((each) => each ?? []);
+    const found = await run.until(Promise.all(entry.sent.map((each) => soon(run.wallet?.outcome(row.chain, each)))));
+    const logs = found.flatMap((each) => each?.logs ?? []);
     const isWanted = entry.calls.some(({ what }) => isMoving(what));
     const isSeen = isWanted ? hasMoved(row, entry, logs) : found.some(Boolean);
-    if (isSeen || found.every(Boolean)) {
+    if (isSeen || found.every((each) => each?.isWhole)) {
       signed.forget(row.chain, entry);
       judge(row, entry, logs);
       return null;
@@ -300,23 +346,21 @@ async function settle(row, run) {
   }
 }
 
-const idsOf = ({ sent }, logs) => paid(logs, sent.map(({ account }) => account));
+const accountsOf = ({ sent }) => sent.map(({ account }) => account);
 
-const hasMoved = (row, entry, logs) => entry.calls.some(({ what, owner, payments }) => {
-  if (what === "refund") return payments.some(({ id }) => idsOf(entry, logs).has(id));
+const hasMoved = (row, { calls, sent }, logs) => calls.some(({ what, owner, payments }) => {
+  const isNews = ({ payer, isPaid }) => isPaid || accountsOf({ sent }).includes(payer);
+  if (what === "refund") return uses(logs, payments, row.token).some(isNews);
   return what === "collect" && arrived(logs, row.token, owner) > 0n;
 });
 
 // Counts what the logs show. What moves nothing has failed, whatever its status says.
 function judge(row, entry, logs) {
   const isNews = entry.calls.some(({ what, parts }) => isMoving(what) && parts.some((each) => !row.finished.has(each)));
-  const ids = idsOf(entry, logs);
+  const payments = paymentsOf(entry.calls);
+  countOwn(row, entry.calls, uses(logs, payments, row.token), accountsOf(entry));
   const seen = new Set();
   for (const call of entry.calls) {
-    if (call.what === "refund") {
-      const some = call.payments.filter(({ id }) => ids.delete(id));
-      if (some.length) count(row, { ...call, parts: some.map(({ id }) => id) }, some);
-    }
     if (call.what === "collect") {
       const amount = arrived(logs, row.token, call.owner);
       if (amount) count(row, { ...call, amount: seen.has(call.owner) ? 0n : amount }, []);
@@ -398,7 +442,16 @@ async function explain(row, run, problem) {
 
 function tell(row, problem, values) {
   row.show("wait", problem.sentence ?? say(problem.say ?? "Failed", values));
-  if (problem.say === "Unclear") row.link();
+  if (problem.say === "Unclear" || problem.halts) row.link();
+}
+
+// Says who paid, tells the server, and asks for no further signature.
+async function halt(problem, wallet) {
+  const { halts: row, count, payer, own, report } = problem;
+  isHalted = true;
+  const isTold = await soon(post("reports", { chain_id: row.chain, ...report }));
+  const what = counted(problem.say, count, { address: short(payer), own: short(own), wallet });
+  tell(row, { ...problem, sentence: `${what} ${say(isTold ? "Told" : "NotTold")}` }, {});
 }
 
 function showProgress() {
@@ -426,8 +479,8 @@ function showResult() {
   part("result-people").textContent = counted("People", people.length);
   part("result").querySelector("ul").replaceChildren(...people.map(({ name, amount, network }) => {
     const item = element("li");
-    const left = element("span", name, "line-name"), right = element("b", number(amount));
-    left.append(element("span", say("On", { network }), "choice-note"));
+    const left = element("span", "", "line-name"), right = element("b", number(amount));
+    left.append(element("bdi", name), element("span", say("On", { network }), "choice-note"));
     right.append(element("span", say("Paid"), "choice-note"));
     item.append(left, right);
     return item;
@@ -461,12 +514,16 @@ async function watch(row) {
     if (row.moved) showDone(row);
     else row.show("next", row.text);
   } catch (problem) {
+    if (problem.halts) return halt(problem, entry.wallet);
     tell(row, problem, { wallet: entry?.wallet, network: row.name });
   }
 }
 
 async function post(path, fields) {
-  const body = new URLSearchParams({ csrf_token: csrf, ...fields });
+  const body = new URLSearchParams({ csrf_token: csrf });
+  for (const [name, value] of Object.entries(fields)) {
+    for (const each of [value ?? []].flat()) body.append(name, each);
+  }
   let answer, found;
   try {
     answer = await fetch(`/console/money/${path}`, { method: "POST", body, redirect: "error" });

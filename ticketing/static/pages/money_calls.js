@@ -102,9 +102,21 @@ export function arrived(logs, token, owner) {
     .reduce((sum, log) => sum + BigInt(log.data), 0n);
 }
 
-// The ids that some accounts have paid.
-export function paid(logs, accounts) {
-  const payers = accounts.map(topicOf);
-  const own = logs.filter((log) => isOf(log, FACTORY, REFUNDED) && payers.includes(log.topics[1]));
-  return new Set(own.map((log) => log.topics[2]));
+// Which ids of some payments were used, by whomever: [{ id, payer, isPaid, hash }]. `isPaid`: in this
+// token, for this payee and amount. Other people's transactions may be in the same receipt, and a
+// stranger may use any id for something else.
+export function uses(logs, payments, token) {
+  const wanted = new Map(payments.map((each) => [each.id, each]));
+  const events = logs.filter((log) => isOf(log, FACTORY, REFUNDED) && wanted.has(log.topics[2]));
+  return events.map(({ topics, data, transactionHash }) => {
+    const [paidIn, to, amount] = data.slice(2).match(/.{64}/g);
+    const payment = wanted.get(topics[2]);
+    const isPaid = address(paidIn) === token && address(to) === payment.to && BigInt(`0x${amount}`) === BigInt(payment.amount);
+    return { id: topics[2], payer: `0x${topics[1].slice(26)}`, isPaid, hash: transactionHash };
+  });
 }
+
+// The filter for the events of some ids, whoever paid. `since`: a block's number.
+export const eventsOf = (ids, since) => ({
+  address: FACTORY, fromBlock: `0x${since.toString(16)}`, toBlock: "latest", topics: [REFUNDED, null, ids],
+});

@@ -65,7 +65,9 @@ export class Row {
   shown(pairs) {
     this.#find(".shown").replaceChildren(...pairs.map(([what, value, below]) => {
       const pair = element("div");
-      pair.append(element("dt", what), element("dd", value));
+      const name = element("dt");
+      name.append(element("bdi", what)); // whatever characters a buyer's name has
+      pair.append(name, element("dd", value));
       if (below) pair.firstChild.append(element("code", below, "choice-note hash"));
       return pair;
     }));
