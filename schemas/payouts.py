@@ -1,5 +1,7 @@
 """Schemas of payouts: refunds that an organizer signs. Amounts are micro-units."""
 
+from typing import ClassVar
+
 from marshmallow import fields
 
 from schemas.base import (
@@ -8,14 +10,23 @@ from schemas.base import (
     EXAMPLE_TOKEN,
     EXAMPLE_TX_HASH,
     BaseSchema,
+    Bool,
     Instant,
     Int,
+    QueryInt,
     Text,
     an_id,
     documented,
+    one_of,
 )
-from schemas.checks import ADDRESS, Range
-from ticketing.constants import MAX_SAFE_INTEGER
+from schemas.checks import ADDRESS, Length, Range
+from ticketing.constants import (
+    MAX_SAFE_INTEGER,
+    MOST_CHOSEN,
+    PayeeCaution,
+    PayeeSource,
+    PayoutReason,
+)
 
 EXAMPLE_ID = "0x" + "cd" * 32
 _INTENT = "pi_"
@@ -50,6 +61,50 @@ class PayoutCreateSchema(BaseSchema):
             EXAMPLE_ADDRESS, "It signs, and pays its tokens. EIP-55 or lower case."
         ),
     )
+    accept_unwitnessed = Bool(
+        load_default=False,
+        metadata=documented(
+            False,
+            "Also list orders whose payments no second node has seen. Set it only if you have"
+            " looked at these payments yourself, for example on a block explorer.",
+        ),
+    )
+    include_cautioned = Bool(
+        load_default=False,
+        metadata=documented(False, "Also list orders with cautions: see the preview."),
+    )
+
+    class Meta:
+        # A schema has an attribute of this name.
+        include: ClassVar = {
+            "only": fields.List(
+                Text(required=True, validate=Length(1, 64)),
+                load_default=None,
+                allow_none=True,
+                validate=Length(1, MOST_CHOSEN),
+                metadata=documented(None, "List only these orders. Null: all."),
+            )
+        }
+
+
+class PayoutPreviewQuery(BaseSchema):
+    """The network, and the account that will sign."""
+
+    chain_id = QueryInt(
+        required=True,
+        validate=Range(1, MAX_SAFE_INTEGER),
+        metadata=documented(8453, "An enabled network that has receivers."),
+    )
+    token = Text(
+        load_default=None,
+        validate=ADDRESS,
+        metadata=documented(EXAMPLE_TOKEN, "An earlier token of this network."),
+    )
+    payer = Text(
+        required=True,
+        validate=ADDRESS,
+        metadata=documented(EXAMPLE_ADDRESS, "It will sign. EIP-55 or lower case."),
+    )
 
 
 class PayoutStepSchema(BaseSchema):
@@ -80,21 +135,40 @@ class PayoutPaymentSchema(BaseSchema):
 
 
 class BlockedPayoutSchema(BaseSchema):
-    """An order that cannot be paid now."""
+    """An order that is due and cannot be paid now."""
 
     intent_id = an_id(_INTENT)
-    reason = fields.String(
+    amount = fields.Integer(required=True, metadata=documented(5_000_000, "What it is due."))
+    reason = one_of(
+        PayoutReason,
         required=True,
-        metadata=documented(
-            "transfer_refused",
-            "`transfer_refused`: the token refuses it; its issuer may have frozen the address."
-            " `already_paid`: it was paid, and that is not final or not booked yet.",
-        ),
+        metadata={
+            "description": "`not_covered`: its address and its collections have less than it"
+            " received by the books. `nodes_behind`: a node lacks the newest block; retry."
+            " `unwitnessed`: no second node has seen its payments. `cautioned`: look at its payee"
+            " first. `transfer_refused`: the token refuses the transfer; its issuer may have frozen"
+            " the address. `already_paid`: an id of it is used, and the payment is not final, not"
+            " booked or not known. `paid_elsewhere`: money went out with an id of it to another"
+            " address, or of another amount. `waits_until`: the buyer has stated an address that"
+            " doesn't count yet. `no_payee`: nobody has said where to. `by_hand`: you pay it by"
+            " hand. `not_final`: the payment isn't final. `not_chosen`: it isn't in `only`."
+            " `beyond_balance`: the payer has too little. `below_one_unit`: the token has no unit"
+            " so small."
+        },
+    )
+    until = Instant(
+        required=True, allow_none=True, metadata={"description": "When that ends by itself."}
     )
     tx_hash = fields.String(
         required=True,
         allow_none=True,
         metadata=documented(None, "The transaction that paid it, if it is known."),
+    )
+    payer = fields.String(
+        required=True, allow_none=True, metadata=documented(None, "Who has used an id of it.")
+    )
+    payment_id = fields.String(
+        required=True, allow_none=True, metadata=documented(None, "The id that is used.")
     )
 
 
@@ -102,6 +176,7 @@ class PayoutOfAnotherSchema(BaseSchema):
     """An order on the list of another payer."""
 
     intent_id = an_id(_INTENT)
+    amount = fields.Integer(required=True, metadata=documented(5_000_000, "What it is due."))
     payer = fields.String(required=True, metadata=documented(EXAMPLE_PAYER))
     until = Instant(
         required=True,
@@ -110,10 +185,11 @@ class PayoutOfAnotherSchema(BaseSchema):
 
 
 class UnbookedPayoutSchema(BaseSchema):
-    """A payment of a list that was made, and does not count as a refund."""
+    """A payment with an id of a list that was made, and does not count as a refund."""
 
     intent_id = an_id(_INTENT)
     id = fields.String(required=True, metadata=documented(EXAMPLE_ID))
+    payer = fields.String(required=True, metadata=documented(EXAMPLE_PAYER, "Who paid."))
     tx_hash = fields.String(required=True, metadata=documented(EXAMPLE_TX_HASH))
     to = fields.String(required=True, metadata=documented(EXAMPLE_PAYER))
     reason = fields.String(
@@ -121,10 +197,122 @@ class UnbookedPayoutSchema(BaseSchema):
         metadata=documented(
             "nothing_due",
             "`nothing_due`: it counts as soon as something is due. `surplus`: so does the rest of"
-            " it. `other_payee`: neither a payer"
-            " nor an address that the buyer stated. `other_token`, `no_transfer`: it never counts.",
+            " it. `other_payment`: no list has this payee and amount.",
         ),
     )
+
+
+class LeftPayoutsSchema(BaseSchema):
+    """What is due, and neither listed nor named."""
+
+    orders = fields.Integer(required=True, metadata=documented(0))
+    amount = fields.Integer(required=True, metadata=documented(0))
+
+
+class SeenPaymentSchema(BaseSchema):
+    """A payment that one node has seen: a Transfer of the token to `address`.
+
+    Its receipt must have it at `log_index`, in the block `block_hash`.
+    """
+
+    tx_hash = fields.String(required=True, metadata=documented(EXAMPLE_TX_HASH))
+    log_index = fields.Integer(required=True, metadata=documented(12))
+    block_number = fields.Integer(required=True, metadata=documented(21_000_000))
+    block_hash = fields.String(required=True, metadata=documented(EXAMPLE_TX_HASH))
+    block_time = Instant(required=True)
+    address = fields.String(required=True, metadata=documented(EXAMPLE_ADDRESS))
+    atomic_amount = fields.String(
+        required=True, metadata=documented("12000000", "In the smallest units of the token.")
+    )
+
+
+class ListedIdSchema(BaseSchema):
+    """An id of an earlier list, and the account that can use it."""
+
+    payer = fields.String(required=True, metadata=documented(EXAMPLE_PAYER))
+    id = fields.String(required=True, metadata=documented(EXAMPLE_ID))
+
+
+class PreviewOrderSchema(BaseSchema):
+    """An order that may be listed, and what to look at before you sign."""
+
+    intent_id = an_id(_INTENT)
+    amount = fields.Integer(required=True, metadata=documented(5_000_000))
+    to = fields.String(required=True, metadata=documented(EXAMPLE_PAYER))
+    source = one_of(
+        PayeeSource,
+        required=True,
+        allow_none=True,
+        attribute="payee.source",
+        metadata={
+            "description": "Who decided where it goes. `signer`: the account that signed the"
+            " payment. `wallet`: the wallet that paid on the order's page. `stated`: the buyer."
+            " `entered`: an administrator. Null: it was stated before this was recorded."
+        },
+    )
+    effective_at = Instant(
+        required=True,
+        allow_none=True,
+        attribute="payee.effective_at",
+        metadata={"description": "Since when it goes there."},
+    )
+    entered_by = fields.String(
+        required=True,
+        allow_none=True,
+        attribute="payee.entered_by",
+        metadata=documented(None, "Who entered the address, for 24 hours."),
+    )
+    stated_today = fields.Boolean(
+        required=True, attribute="payee.stated_today", metadata=documented(False)
+    )
+    differs_from_payer = fields.Boolean(
+        required=True,
+        attribute="payee.differs_from_payer",
+        metadata=documented(True, "It goes to another address than the one that paid."),
+    )
+    cautions = fields.List(
+        one_of(PayeeCaution),
+        required=True,
+        attribute="payee.cautions",
+        metadata={
+            "description": "What to look at. `email_changed_by_staff`: the order's email address"
+            " was changed by your side. `replaces_proven`: the buyer's link replaced the account"
+            " that paid, and their mailbox didn't confirm it. `nobody_told`: nobody got a mail"
+            " about it. `entered`: an administrator entered it."
+        },
+    )
+    witnessed = fields.Boolean(
+        required=True, metadata=documented(True, "Two nodes have seen its payments.")
+    )
+    payments = fields.List(
+        fields.Nested(SeenPaymentSchema),
+        required=True,
+        metadata={
+            "description": "The payments to look at, if it isn't witnessed: the largest ones that"
+            " cover the refund. Empty then, too, if 20 payments don't cover it."
+        },
+    )
+    ids = fields.List(
+        fields.Nested(ListedIdSchema),
+        required=True,
+        metadata={"description": "Ids of earlier lists. None of them may be used."},
+    )
+
+
+class PayoutPreviewSchema(BaseSchema):
+    """What may stand on a list, the oldest orders first. Nothing is stored."""
+
+    chain_id = fields.Integer(required=True, metadata=documented(8453))
+    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
+    payer = fields.String(required=True, metadata=documented(EXAMPLE_ADDRESS))
+    factory = fields.String(
+        required=True, metadata=documented(EXAMPLE_ADDRESS, "The contract that pays the list.")
+    )
+    orders = fields.List(fields.Nested(PreviewOrderSchema), required=True)
+    blocked = fields.List(fields.Nested(BlockedPayoutSchema), required=True)
+    listed_for_another = fields.List(fields.Nested(PayoutOfAnotherSchema), required=True)
+    unbooked = fields.List(fields.Nested(UnbookedPayoutSchema), required=True)
+    left = fields.Nested(LeftPayoutsSchema, required=True)
 
 
 class SafeStepSchema(BaseSchema):
@@ -180,8 +368,12 @@ class PayoutListSchema(BaseSchema):
     blocked = fields.List(fields.Nested(BlockedPayoutSchema), required=True)
     listed_for_another = fields.List(fields.Nested(PayoutOfAnotherSchema), required=True)
     unbooked = fields.List(fields.Nested(UnbookedPayoutSchema), required=True)
-    left = fields.Integer(
+    left = fields.Nested(
+        LeftPayoutsSchema,
         required=True,
-        metadata=documented(0, "Due orders that exceed the balance or the limits of a list."),
+        metadata={
+            "description": "What is due and not named here. What is due is `sum` and the amounts of"
+            " `blocked`, `listed_for_another` and `left`."
+        },
     )
     safe = fields.Nested(SafeFileSchema, required=True)

@@ -3,6 +3,7 @@
 from marshmallow import fields, validate
 
 from schemas.base import (
+    EXAMPLE_ADDRESS,
     EXAMPLE_PAYER,
     EXAMPLE_TOKEN,
     EXAMPLE_TX_HASH,
@@ -202,6 +203,26 @@ class RefundByHandSchema(AccountFieldsSchema):
     )
 
 
+class RefundPassOverSchema(AccountFieldsSchema):
+    """An id of the order that somebody used for something else, and the administrator's reason."""
+
+    payer = Text(
+        required=True,
+        validate=ADDRESS,
+        metadata=documented(EXAMPLE_PAYER, "Who has used it: `payer` in `blocked`."),
+    )
+    payment_id = Text(
+        required=True,
+        validate=TX_HASH,
+        metadata=documented("0x" + "cd" * 32, "`payment_id` in `blocked`."),
+    )
+    reason = Text(
+        required=True,
+        validate=[Length(1, 500), NOT_BLANK],
+        metadata=documented("A test payment of ours.", "It is in the audit log."),
+    )
+
+
 class RefundsWaiveSchema(BaseSchema):
     """A limit: each refund of this amount or less is written off."""
 
@@ -250,5 +271,10 @@ class PaidRefundSchema(BaseSchema):
     tx_hash = fields.String(required=True, metadata=documented(EXAMPLE_TX_HASH))
     log_index = fields.Integer(required=True, metadata=documented(12))
     amount = fields.Integer(required=True, metadata=documented(5_000_000))
+    sender = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(EXAMPLE_ADDRESS, "Who paid. Null in refunds before version 2."),
+    )
     recipient = fields.String(required=True, metadata=documented(EXAMPLE_PAYER))
     created_at = Instant(required=True)

@@ -189,6 +189,37 @@ class PayeeCaution(StrEnum):
     ENTERED = "entered"
 
 
+class PayoutReason(StrEnum):
+    """Why an order that is due is not on a list.
+
+    `not_covered`: its address and its recorded collections have less than the books say it
+    received. `nodes_behind`: a node lacks the last block that the worker has read, or did not say
+    whether an earlier id was used. `unwitnessed`: only one node has seen its payments. `cautioned`:
+    look at its payee first. `transfer_refused`: the token refuses the transfer; its issuer may have
+    frozen the address. `already_paid`: an id of it is used, and that is not final or not booked, or
+    no payment is known. `paid_elsewhere`: real money went out with an id of it, to another address
+    or of another amount. `waits_until`: the buyer has stated an address that does not count yet.
+    `no_payee`: nobody has said where to. `by_hand`: the organizer pays it by hand. `not_final`: the
+    payment that is owed back is not final. `not_chosen`: the call has named others.
+    `beyond_balance`: the payer has too little. `below_one_unit`: the token has no unit so small.
+    """
+
+    NOT_COVERED = "not_covered"
+    NODES_BEHIND = "nodes_behind"
+    UNWITNESSED = "unwitnessed"
+    CAUTIONED = "cautioned"
+    TRANSFER_REFUSED = "transfer_refused"
+    ALREADY_PAID = "already_paid"
+    PAID_ELSEWHERE = "paid_elsewhere"
+    WAITS_UNTIL = "waits_until"
+    NO_PAYEE = "no_payee"
+    BY_HAND = "by_hand"
+    NOT_FINAL = "not_final"
+    NOT_CHOSEN = "not_chosen"
+    BEYOND_BALANCE = "beyond_balance"
+    BELOW_ONE_UNIT = "below_one_unit"
+
+
 class RefundRecipient(StrEnum):
     """Who gets the money back if an admission is voided with a refund."""
 
@@ -480,6 +511,9 @@ REORG_GRACE = timedelta(minutes=15)
 
 REFUND_ADDRESS_OVERLAP = timedelta(hours=72)
 """For how long a refund may still go to the earlier address: the payer's, or a replaced one."""
+
+MOST_CHOSEN = 1000
+"""How many orders a list of payouts may be limited to."""
 
 REFUND_ADDRESSES_PER_DAY = 5
 """How often the address for an order's refunds can be stated or changed in 24 hours."""

@@ -102,7 +102,9 @@ def pay_back(demo: Demo) -> bool:
 def _pay_back_on(chain: LocalChain, demo: Demo, owner: str) -> Any:
     """Pay what is owed on one chain, and wait until it is booked. Return the list of it."""
     account = chain.account(owner)
-    due = demo.send("POST", "/payouts", {"chain_id": chain.chain_id, "payer": owner})
+    due = demo.send(
+        "POST", "/payouts", {"chain_id": chain.chain_id, "payer": owner, "accept_unwitnessed": True}
+    )
     for each in due["transactions"]:
         print(f"{each['purpose']}: signed by {owner}", flush=True)
         anvil.send(chain.rpc, account, {"to": each["to"], "data": each["data"]})

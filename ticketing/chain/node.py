@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from ticketing.chain import abi, address, multicall, receivers
 from ticketing.chain.answers import (
@@ -55,6 +55,10 @@ _BALANCE_SELECTOR = abi.selector("balanceOf(address)")
 
 _DELEGATION = "0xef0100"
 """The code of an account that delegates to a contract begins with it (EIP-7702)."""
+
+
+At: TypeAlias = str | dict[str, str]
+"""A block in which a call is made: its number, "latest", or {"blockHash": its hash} (EIP-1898)."""
 
 
 @dataclass(frozen=True)
@@ -336,8 +340,22 @@ class Node:
                 raise
             return self.balances(token_address, addresses)
 
+    def balances_in(self, block: Block, token_address: str, addresses: Sequence[str]) -> list[int]:
+        """Return the token balance of each address in exactly this block, in atomic units.
+
+        The block is named by its hash (EIP-1898). A node that refuses that is asked by number, and
+        for the block's hash. ChainMoved, NotLinked: the node lacks the block.
+        """
+        try:
+            return self.balances(token_address, addresses, at={"blockHash": block.hash})
+        except RpcRefused:
+            self.blocks_linked(block, [])
+            found = self.balances(token_address, addresses, at=hex(block.number))
+            self.blocks_linked(block, [])
+            return found
+
     def balances(
-        self, token_address: str, addresses: Sequence[str], *, at: str = "latest"
+        self, token_address: str, addresses: Sequence[str], *, at: At = "latest"
     ) -> list[int]:
         """Return the token balance of each address, in atomic units.
 
@@ -420,12 +438,20 @@ class Node:
 
 
 @lru_cache
+def connect_each(chain: Chain) -> tuple[Node, ...]:
+    """Return a node for each URL of a chain, to ask every one of them the same."""
+    if len(chain.rpc_urls) == 1:
+        return (connect(chain),)
+    return tuple(Node(RpcClient([url]), chain.chain_id) for url in chain.rpc_urls)
+
+
+@lru_cache
 def connect(chain: Chain) -> Node:
     """Return the node of a chain. There is one per process, to keep connections open."""
     return Node(RpcClient(chain.rpc_urls, chain.chain_id), chain.chain_id)
 
 
-def _multicalls(token_address: str, addresses: Sequence[str], at: str) -> Iterator[Call]:
+def _multicalls(token_address: str, addresses: Sequence[str], at: At) -> Iterator[Call]:
     """Yield calls for the balances of _CALLS_PER_MULTICALL addresses each, the rest in the last."""
     for start in range(0, len(addresses), _CALLS_PER_MULTICALL):
         some = addresses[start : start + _CALLS_PER_MULTICALL]
@@ -437,5 +463,5 @@ def _balance_data(holder: str) -> str:
     return _BALANCE_SELECTOR + abi.address_word(holder).hex()
 
 
-def _eth_call(target: str, data: str, at: str = "latest") -> Call:
+def _eth_call(target: str, data: str, at: At = "latest") -> Call:
     return "eth_call", [{"to": target, "data": data}, at]

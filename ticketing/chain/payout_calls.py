@@ -68,14 +68,22 @@ class PayoutCalls:
         )
         return PayerState(parse_word(balance), parse_word(allowance), is_contract(code))
 
-    def used(self, ids: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Return those ids that were used, each with its payer. The factory must have code."""
-        answers = self._ask(
-            [
-                _call(receivers.FACTORY, _REFUNDED + abi.address_word(payer).hex() + id_[2:])
-                for payer, id_ in ids
-            ]
+    def used(self, ids: Collection[tuple[str, str]], known: Block) -> set[tuple[str, str]]:
+        """Return those ids that were used, each with its payer.
+
+        Where the factory has no code, none was. `known` is a block that the node must have:
+        NotLinked, ChainMoved.
+        """
+        asked = [
+            _call(receivers.FACTORY, _REFUNDED + abi.address_word(payer).hex() + id_[2:])
+            for payer, id_ in ids
+        ]
+        header, code, *answers = self._ask(
+            [header_call(known.number), ("eth_getCode", [receivers.FACTORY, "latest"]), *asked]
         )
+        check_link(known, read_header(known.number, header))
+        if not is_contract(code):
+            return set()
         return {each for each, used in zip(ids, answers, strict=True) if parse_word(used)}
 
     def payable(
@@ -108,47 +116,45 @@ class PayoutCalls:
                 found[each.id] = _is_success(answer)
         return found
 
-    def events_of_ids(self, payer: str, ids: Sequence[str], first: int) -> list[Refunded]:
-        """Return the events of a payer with some ids, from block `first` on, however new."""
+    def newest_events(self, ids: Sequence[str], first: int) -> list[Refunded]:
+        """Return the events with some ids, of any payer, from block `first` on, however new."""
         calls: list[Call] = [HEAD_CALL]
         (head,) = self._ask(calls)
         last = parse_block(head).number
         if last < first:
             return []
-        logs = self._ask(refunded_events.log_calls([payer], first, last, ids))
+        logs = self._ask(refunded_events.log_calls(ids, first, last))
         events = [each for answer in logs for each in refunded_events.parse_events(answer)]
-        return [each for each in events if each.payer == payer and each.id in ids]
+        return [each for each in events if each.id in ids]
 
     def refunded(
-        self, known: Block, payers: Sequence[str] | None, first: int, last: int
+        self, known: Block, ids: Sequence[str] | None, first: int, last: int
     ) -> tuple[Block, list[tuple[Refunded, Block]]]:
-        """Return block `last`, and the events of some payers in the blocks `first` to `last`.
+        """Return block `last`, and the events with some ids in the blocks `first` to `last`.
 
-        `payers` None: of everybody.
+        They are of any payer. `ids` None: of any id, too.
         Each event has its block. `known` is a block that was read before, not below `last`. It is
         asked for in the same batch: NotLinked if the node is on another fork, ChainMoved if it
         lacks the block, or if the chain changes meanwhile.
         """
-        found, last_block, *answers = self._ask(self.refunded_calls(known, payers, first, last))
+        found, last_block, *answers = self._ask(self.refunded_calls(known, ids, first, last))
         check_link(known, read_header(known.number, found))
         end = read_header(last, last_block)
         if end is None:
             raise ChainMoved(f"the node does not have block {last}")
         events = [each for answer in answers for each in refunded_events.parse_events(answer)]
-        wanted = {each.payer for each in events} if payers is None else set(payers)
-        if any(
-            each.payer not in wanted or not first <= each.block_number <= last for each in events
-        ):
+        wanted = {each.id for each in events} if ids is None else set(ids)
+        if any(each.id not in wanted or not first <= each.block_number <= last for each in events):
             raise RpcInvalid("the node sent a log that was not requested")
         blocks = self._blocks(known, {each.block_number for each in events})
         return end, [(each, _block_of(each, blocks)) for each in events]
 
     def refunded_calls(
-        self, known: Block, payers: Sequence[str] | None, first: int, last: int
+        self, known: Block, ids: Sequence[str] | None, first: int, last: int
     ) -> list[Call]:
         """Return the calls of `refunded`, if there are no events."""
         headers = [header_call(known.number), header_call(last)]
-        return [*headers, *refunded_events.log_calls(payers, first, last)]
+        return [*headers, *refunded_events.log_calls(ids, first, last)]
 
     def refunds_of(
         self, tx_hash: str, token_address: str, known: Block
@@ -176,6 +182,25 @@ class PayoutCalls:
                 for each in events
             ],
         )
+
+    def has_transfers(self, asked: Sequence[tuple[str, Transfer]]) -> list[bool | None]:
+        """Return of each token's transfer whether the node has it with this content.
+
+        None: the node has no receipt of the transaction.
+        """
+        hashes = list(dict.fromkeys(transfer.tx_hash for _, transfer in asked))
+        answers = self._ask([("eth_getTransactionReceipt", [each]) for each in hashes])
+        receipts = dict(zip(hashes, answers, strict=True))
+        found: list[bool | None] = []
+        for token_address, transfer in asked:
+            receipt = receipts[transfer.tx_hash]
+            if receipt is None:
+                found.append(None)
+                continue
+            logs = parse_receipt(receipt, token_address)
+            same_block = [each for each in logs if each.block_hash == transfer.block.hash]
+            found.append(transfer in [each.in_block(transfer.block) for each in same_block])
+        return found
 
     def _blocks(self, known: Block, numbers: Iterable[int]) -> dict[int, Block]:
         """Return blocks by number, from a node that has the block `known`."""

@@ -21,7 +21,7 @@ from ticketing.chain.keccak import keccak256
 
 REFUNDED_TOPIC = "0x" + keccak256(b"Refunded(address,bytes32,address,address,uint256)").hex()
 
-PAYERS_PER_FILTER = 1000
+IDS_PER_FILTER = 1000
 """The maximum number of alternatives in one topic position in geth."""
 
 _REFUND = abi.selector("refund(address,uint256,(bytes32,address,uint256)[])")
@@ -103,32 +103,27 @@ def approve_data(atomic_amount: int) -> str:
     return _APPROVE + (abi.address_word(receivers.FACTORY) + abi.word(atomic_amount)).hex()
 
 
-def log_calls(
-    payers: Sequence[str] | None, first: int, last: int, ids: Sequence[str] = ()
-) -> list[Call]:
-    """Return the calls for the events of some payers in the blocks `first` to `last`.
+def log_calls(ids: Sequence[str] | None, first: int, last: int) -> list[Call]:
+    """Return the calls for the events with some ids in the blocks `first` to `last`.
 
-    `payers` None: of everybody. `ids`: only events with one of these ids, at most
-    PAYERS_PER_FILTER.
+    They are of any payer. `ids` None: of any id, too.
     """
-    of_ids = [list(ids)] if ids else []
-    of_payers: list[list[str] | None] = [None]
-    if payers is not None:
-        starts = range(0, len(payers), PAYERS_PER_FILTER)
-        of_payers = [list(map(_topic, payers[at : at + PAYERS_PER_FILTER])) for at in starts]
+    of_ids: list[list[str] | None] = [None]
+    if ids is not None:
+        of_ids = [list(ids[at : at + IDS_PER_FILTER]) for at in range(0, len(ids), IDS_PER_FILTER)]
     return [
         (
             "eth_getLogs",
             [
                 {
                     "address": receivers.FACTORY,
-                    "topics": [REFUNDED_TOPIC, some, *of_ids],
+                    "topics": [REFUNDED_TOPIC, None, some],
                     "fromBlock": hex(first),
                     "toBlock": hex(last),
                 }
             ],
         )
-        for some in of_payers
+        for some in of_ids
     ]
 
 
@@ -209,7 +204,3 @@ def _address(raw: Any) -> str:
     if word >> 160:
         raise RpcInvalid("the node sent an invalid address")
     return address.checksum(f"0x{word:040x}")
-
-
-def _topic(account: str) -> str:
-    return "0x" + abi.address_word(account).hex()

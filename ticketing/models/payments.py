@@ -12,7 +12,8 @@ class Payment(BaseModel):
     `amount` is in whole micro-units, `dust` is the rest in atomic units. Only a canonical payment
     counts: a reorganization can make it non-canonical, and canonical again. `honoured`: whether
     this transfer paid for an order that had ended. None: not decided yet. `stray`: the stray
-    account that received it. Empty: the order's home did.
+    account that received it. Empty: the order's home did. `witnessed`: whether two nodes have it
+    with the same content. None: they were not asked yet, or one did not answer.
     """
 
     id = TextField(primary_key=True)
@@ -30,6 +31,7 @@ class Payment(BaseModel):
     dust = BigIntegerField(default=0)
     canonical = BooleanField()
     honoured = BooleanField(null=True)
+    witnessed = BooleanField(null=True)
     seen_at = UtcDateTimeField()
 
     # No column: services set it on an instance for its response.

@@ -16,31 +16,56 @@ from ticketing.models.payment_intents import PaymentIntent
 
 
 class Unbooked(StrEnum):
-    """Why a payment that was seen counts as no refund: at the moment, or for ever.
+    """Why a payment that was seen counts as no refund, or not all of it.
 
-    A surplus is a part of one: more was paid than was due. The last two never change, and an order
-    whose payment is one of them stays due.
+    `nothing_due`, `surplus`: it counts as soon as something is due. `other_payment`: no list has
+    its id, payee and amount.
     """
 
     NOTHING_DUE = "nothing_due"
     SURPLUS = "surplus"
-    OTHER_PAYEE = "other_payee"
-    OTHER_TOKEN = "other_token"
-    NO_TRANSFER = "no_transfer"
+    OTHER_PAYMENT = "other_payment"
 
 
 class Payout(BaseModel):
     """One payment of a list: what one payer may pay for one order, once.
 
-    `payment_id` (chain/refunded_events.py) is the order's next one: it follows from how many of its
-    payments were seen before. It is written before the list is answered, so an event of it always
-    finds its order.
+    There is one row for each payer, id, payee and amount that was ever listed. The factory accepts
+    an id of a payer once, so at most one row of a payer and id is ever paid. `payment_id`
+    (chain/refunded_events.py) is the order's next one for this payer. A row is written before its
+    list is answered, so an event with its id always finds its order.
     `amount` is in micro-units, `atomic_amount` in atomic units. `valid_before` is the end of the
-    last list that it was on. The columns up to there say what was listed.
+    last list that had the row.
 
-    The others say what a `Refunded` event shows that is final, and are None before. `transfer_log`
-    is the log index of its Transfer, under which the refund is booked. `waits`: it is not booked,
-    and may be later. `unbooked`: why it is not. `tried_at` is the last try.
+    Example: an order is due 5, then 8. P gets a list with (id 0, Ada, 5), and a later one with
+    (id 0, Ada, 8). P can sign both, and the factory pays one of them.
+    """
+
+    payer = TextField()
+    payment_id = TextField()
+    recipient = TextField()
+    atomic_amount = TextField()
+    tenant_id = TextField()
+    intent = ForeignKeyField(PaymentIntent)
+    intent_id: str
+    chain_id = BigIntegerField()
+    token_address = TextField()
+    amount = BigIntegerField()
+    created_at = UtcDateTimeField()
+    valid_before = UtcDateTimeField()
+
+    class Meta:
+        table_name = "payouts"
+        primary_key = CompositeKey("payer", "payment_id", "recipient", "atomic_amount")
+
+
+class PayoutEvent(BaseModel):
+    """A `Refunded` event that is final, with an id of an order, and its own Transfer.
+
+    The Transfer is in the token of the order's account: an event without one is no payment, and has
+    no row. `transfer_log` is the log index of the Transfer, under which the refund is booked.
+    `restored`: it was read after a backup was restored, so its list may be unknown here. `waits`:
+    not all of it is booked, and it may be later. `unbooked`: why. `tried_at` is the last try.
     """
 
     payer = TextField()
@@ -50,30 +75,44 @@ class Payout(BaseModel):
     intent_id: str
     chain_id = BigIntegerField()
     token_address = TextField()
-    recipient = TextField()
-    amount = BigIntegerField()
-    atomic_amount = TextField()
-    created_at = UtcDateTimeField()
-    valid_before = UtcDateTimeField()
-    tx_hash = TextField(null=True)
-    log_index = IntegerField(null=True)
-    transfer_log = IntegerField(null=True)
-    block_number = BigIntegerField(null=True)
-    block_hash = TextField(null=True)
-    block_time = UtcDateTimeField(null=True)
-    paid_to = TextField(null=True)
-    paid_amount = TextField(null=True)
-    waits = BooleanField(default=False)
+    tx_hash = TextField()
+    log_index = IntegerField()
+    transfer_log = IntegerField()
+    block_number = BigIntegerField()
+    block_hash = TextField()
+    block_time = UtcDateTimeField()
+    paid_to = TextField()
+    paid_amount = TextField()
+    restored = BooleanField(default=False)
+    waits = BooleanField(default=True)
     unbooked = TextField(null=True)
     tried_at = UtcDateTimeField(null=True)
 
     class Meta:
-        table_name = "payouts"
+        table_name = "payout_events"
+        primary_key = CompositeKey("payer", "payment_id")
+
+
+class PassedId(BaseModel):
+    """An id of a payer that is used, and not for this order, on an administrator's word.
+
+    The order's next payment by this payer has the next id.
+    """
+
+    payer = TextField()
+    payment_id = TextField()
+    intent = ForeignKeyField(PaymentIntent)
+    intent_id: str
+    reason = TextField()
+    created_at = UtcDateTimeField()
+
+    class Meta:
+        table_name = "passed_ids"
         primary_key = CompositeKey("payer", "payment_id")
 
 
 class PayoutCursor(BaseModel):
-    """The last block of a chain up to which the events of payers were read.
+    """The last block of a chain up to which the events of lists were read.
 
     There is none before the first list. While nobody has a list, it stays where it is.
     `restored_at` is when the database was restored from a backup: it may not know the newest lists.
@@ -87,7 +126,3 @@ class PayoutCursor(BaseModel):
 
     class Meta:
         table_name = "payout_cursors"
-
-
-SEEN = Payout.tx_hash.is_null(False)
-"""Payments whose event is on the chain and final. They have a partial index."""

@@ -13,8 +13,8 @@ class Refund(BaseModel):
     """The part of one token transfer on a chain that paid a refund of one intent.
 
     Several intents of a tenant may share a transfer, up to its value. Only a canonical refund
-    counts. Its block is None in rows from versions that did not store it. `checked`: the worker has
-    compared its block once more, or no node had that any more.
+    counts. Its block is None in rows from versions that did not store it, and so is `sender`, who
+    paid. `checked`: the worker has compared its block once more, or no node had that any more.
     """
 
     id = TextField(primary_key=True)
@@ -24,6 +24,7 @@ class Refund(BaseModel):
     chain_id = BigIntegerField()
     tx_hash = TextField()
     log_index = IntegerField()
+    sender = TextField(null=True)
     recipient = TextField()
     amount = BigIntegerField()
     block_number = BigIntegerField(null=True)

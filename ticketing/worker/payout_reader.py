@@ -1,4 +1,4 @@
-"""Read the events of payers, and book what they paid back.
+"""Read the events of lists, and book what was paid back.
 
 Only blocks that are final are read, some ranges at each call. The last ones are read again, because
 nodes may omit logs of new blocks.
@@ -17,7 +17,7 @@ from ticketing.chain.registry import Chain
 from ticketing.chain.transfer_logs import RangeWidth
 from ticketing.services import chains
 from ticketing.services.payments import block_history, payout_events
-from ticketing.services.payments.payout_events import Known
+from ticketing.services.payments.payout_ids import Place
 
 RANGES_PER_PASS = 20
 """The most requests for logs of one call. After a long pause, further calls go on."""
@@ -46,21 +46,21 @@ class PayoutReader:
 
     def calls(self, cursor: Block) -> list[Call]:
         """Return the calls of `run` with a cursor, if nothing has happened."""
-        read, payers = self._unread(cursor)
+        read, ids = self._unread(cursor)
         if read is None or cursor == self._done_at:
             return []
         first, last = self._first(read), self._last(cursor)
         end = min(first + self._width.blocks - 1, last)
-        of_events = self._node.payouts.refunded_calls(cursor, payers, first, end)
+        of_events = self._node.payouts.refunded_calls(cursor, ids, first, end)
         return [header_call(read.number), *of_events]
 
     def _unread(self, cursor: Block) -> tuple[Block | None, list[str] | None]:
-        """Return up to where events were read, and whose are read now. No block: nobody's."""
+        """Return up to where events were read, and with which ids now. No block: there are none."""
         read = payout_events.cursor(self._chain.chain_id)
         if read is None or self._last(cursor) < read.number:
             return None, []
-        payers = payout_events.payers(self._chain.chain_id, read.time)
-        return (None if payers == [] else read), payers
+        ids = payout_events.ids_to_read(self._chain.chain_id, read.time)
+        return (None if ids == [] else read), ids
 
     def _first(self, read: Block) -> int:
         again = read.number + 1 - self._chain.confirmations
@@ -72,7 +72,7 @@ class PayoutReader:
     def _read(self, cursor: Block) -> bool:
         """Read some ranges. Return whether all was read that is final at the cursor."""
         chain_id = self._chain.chain_id
-        unread, payers = self._unread(cursor)
+        unread, ids = self._unread(cursor)
         if unread is None:
             return True
         read = self._go_back_if_replaced(cursor, unread)
@@ -87,17 +87,17 @@ class PayoutReader:
         for _ in range(RANGES_PER_PASS):
             if first > last:
                 return True
-            read = self._read_range(cursor, read, payers, first, last)
+            read = self._read_range(cursor, read, ids, first, last)
             first = max(first, read.number + 1)
         return first > last
 
     def _read_range(
-        self, cursor: Block, read: Block, payers: Sequence[str] | None, first: int, last: int
+        self, cursor: Block, read: Block, ids: Sequence[str] | None, first: int, last: int
     ) -> Block:
         """Read one range, as wide as the node accepts. Return the new cursor of events."""
         end = min(first + self._width.blocks - 1, last)
         try:
-            block, found = self._node.payouts.refunded(cursor, payers, first, end)
+            block, found = self._node.payouts.refunded(cursor, ids, first, end)
         except (ChainMoved, RpcLimited, RpcSilent):
             raise
         except RpcError:
@@ -107,36 +107,36 @@ class PayoutReader:
             return read
         if end - first + 1 == self._width.blocks:
             self._width.passed()
-        blocks = dict(found)
-        known = payout_events.known(self._chain.chain_id, blocks.keys())
-        paid = self._with_transfers(cursor, known, blocks)
-        unlisted = {each.event.id: each.unlisted for each in known if each.unlisted is not None}
-        payout_events.store(self._chain, cursor, read, block, paid, unlisted)
+        places = payout_events.places_of(self._chain.chain_id, {each.id for each, _ in found})
+        paid = self._with_transfers(cursor, places, [each for each, _ in found])
+        payout_events.store(self._chain, cursor, read, block, paid, places)
         return block if block.number > read.number else read
 
     def _with_transfers(
-        self, cursor: Block, known: Sequence[Known], blocks: Mapping[Refunded, Block]
+        self, cursor: Block, places: Mapping[str, Place], events: Sequence[Refunded]
     ) -> list[PaidRefund]:
-        """Return known events with their transfers.
+        """Return the events of known ids, in the token of their account, with their transfers.
 
-        An event of another token than was listed has none. That contract is not asked: its logs
-        could be anything, and must not keep the events of others from being read.
+        The contract of another token is not asked: its logs could be anything, and must not keep
+        the events of others from being read.
         """
-        asked = sorted(
-            {(each.event.tx_hash, each.token_address) for each in known if each.is_token}
-        )
+        known = [
+            each
+            for each in events
+            if each.id in places
+            and each.token_address.lower() == places[each.id].token_address.lower()
+        ]
         paid: dict[tuple[str, int], PaidRefund] = {}
-        for tx_hash, token_address in asked:
-            _, _, refunds = self._node.payouts.refunds_of(tx_hash, token_address, cursor)
+        for tx_hash, token in sorted({(each.tx_hash, each.token_address) for each in known}):
+            _, _, refunds = self._node.payouts.refunds_of(tx_hash, token, cursor)
             paid |= {(tx_hash, each.event.log_index): each for each in refunds}
         found = []
-        for each in known:
-            event = each.event
-            of_token = paid.get((event.tx_hash, event.log_index))
-            if each.is_token and of_token is None:
+        for event in known:
+            refund = paid.get((event.tx_hash, event.log_index))
+            if refund is None or refund.event != event:
                 # A node that lags or lies must not make a payment look as if nothing was paid.
                 raise ChainMoved("the receipt of an event lacks the event")
-            found.append(of_token or PaidRefund(event, blocks[event], None))
+            found.append(refund)
         return found
 
     def _go_back_if_replaced(self, cursor: Block, read: Block) -> Block:

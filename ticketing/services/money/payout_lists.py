@@ -10,7 +10,11 @@ from typing import Any
 from ticketing.chain import receivers, refunded_events
 from ticketing.chain.payout_calls import PayerState
 from ticketing.chain.refunded_events import ListedPayment
+from ticketing.constants import PayoutReason
 from ticketing.services.money import safe_files
+from ticketing.services.money.collectable import Sum
+from ticketing.services.payments.payee_states import PayeeState
+from ticketing.services.payments.witnesses import SeenPayment
 
 ORDERS_PER_TRANSACTION = 100
 """53,000 gas each: a transaction may have 16.7 million (EIP-7825)."""
@@ -41,18 +45,27 @@ class OrderPayment:
 
 @dataclass(frozen=True)
 class BlockedOrder:
-    """An order that cannot be paid now: why, and the transaction that paid it, if it is known."""
+    """An order that cannot be paid now: what it is due, and why it is not listed.
+
+    `until`: when that ends by itself. `tx_hash`, `payer` and `payment_id`: what was paid with which
+    id, as far as it is known.
+    """
 
     intent_id: str
-    reason: str
+    amount: int
+    reason: PayoutReason
+    until: datetime | None = None
     tx_hash: str | None = None
+    payer: str | None = None
+    payment_id: str | None = None
 
 
 @dataclass(frozen=True)
 class OrderOfAnother:
-    """An order that another payer may pay until `until`."""
+    """An order that another payer may pay until `until`, and what it is due."""
 
     intent_id: str
+    amount: int
     payer: str
     until: datetime
 
@@ -63,17 +76,50 @@ class UnbookedPayment:
 
     intent_id: str
     id: str
+    payer: str
     tx_hash: str
     to: str
     reason: str
 
 
 @dataclass(frozen=True)
+class PreviewOrder:
+    """An order that may stand on a list, and what to look at before.
+
+    `payments` are those that no second node has seen, of which so many are needed to cover the
+    refund. `ids` are those of earlier lists whose use is not known, each with its payer.
+    """
+
+    intent_id: str
+    amount: int
+    to: str
+    payee: PayeeState
+    witnessed: bool
+    payments: Sequence[SeenPayment]
+    ids: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class PayoutPreview:
+    """What may stand on a list of a payer, from the books alone. Nothing of it is stored."""
+
+    chain_id: int
+    token_address: str
+    payer: str
+    factory: str
+    orders: Sequence[PreviewOrder]
+    blocked: Sequence[BlockedOrder]
+    listed_for_another: Sequence[OrderOfAnother]
+    unbooked: Sequence[UnbookedPayment]
+    left: Sum
+
+
+@dataclass(frozen=True)
 class PayoutList:
     """What to sign, and which orders are left out. Amounts are micro-units.
 
-    `balance` and `allowance` are the payer's, at most MAX_SAFE_INTEGER. `left` counts the orders
-    that are neither listed nor blocked nor listed for another payer.
+    `balance` and `allowance` are the payer's, at most MAX_SAFE_INTEGER. What is due is `sum` and
+    the amounts of `blocked`, of `listed_for_another` and of `left`, which counts the others.
     """
 
     chain_id: int
@@ -89,7 +135,7 @@ class PayoutList:
     blocked: Sequence[BlockedOrder]
     listed_for_another: Sequence[OrderOfAnother]
     unbooked: Sequence[UnbookedPayment]
-    left: int
+    left: Sum
 
     @property
     def safe(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ticketing.models.payment_intents import (
     WAIVED,
     PaymentIntent,
 )
-from ticketing.models.payouts import Payout
+from ticketing.models.payouts import Payout, PayoutEvent
 from ticketing.models.stray_accounts import (
     STRAY_OWING,
     STRAY_REFUNDED,
@@ -66,9 +66,17 @@ class Kind:
     @property
     def payouts(self) -> Expression:
         """The condition that a payout belongs to the account. It has no other with this place."""
-        of_place = Payout.chain_id == self.model.chain_id
-        of_place &= Payout.token_address == self.model.token_address
-        found: Expression = (Payout.intent == self.intent) & of_place
+        return self._at_place(Payout)
+
+    @property
+    def payout_events(self) -> Expression:
+        """The condition that a payment by a list belongs to the account."""
+        return self._at_place(PayoutEvent)
+
+    def _at_place(self, model: Any) -> Expression:
+        of_place = model.chain_id == self.model.chain_id
+        of_place &= model.token_address == self.model.token_address
+        found: Expression = (model.intent == self.intent) & of_place
         return found
 
 

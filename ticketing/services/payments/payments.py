@@ -240,8 +240,8 @@ def _replaced(
 
 
 def _take_out(gone: Sequence[Payment]) -> None:
-    # If a late transfer returns, the decision on it is made again.
-    columns = {Payment.canonical: False, Payment.honoured: None}
+    # If a late transfer returns, the decision on it is made again, and nodes are asked again.
+    columns = {Payment.canonical: False, Payment.honoured: None, Payment.witnessed: None}
     Payment.update(columns).where(Payment.id.in_([each.id for each in gone])).execute()
 
 
@@ -336,6 +336,8 @@ def _write(chain_id: int, account: Account, transfer: Transfer, amount: int, dus
     }
     # A decision on a transfer to another intent does not hold for this one.
     same_intent = Payment.intent == account.intent_id
+    # What nodes saw was in the block before.
+    same_block = Payment.block_hash == transfer.block.hash
     Payment.insert(
         {
             Payment.id: ids.new(ids.PAYMENT),
@@ -347,5 +349,9 @@ def _write(chain_id: int, account: Account, transfer: Transfer, amount: int, dus
         }
     ).on_conflict(
         conflict_target=[Payment.chain_id, Payment.tx_hash, Payment.log_index],
-        update={**columns, Payment.honoured: Case(None, [(same_intent, Payment.honoured)], None)},
+        update={
+            **columns,
+            Payment.honoured: Case(None, [(same_intent, Payment.honoured)], None),
+            Payment.witnessed: Case(None, [(same_intent & same_block, Payment.witnessed)], None),
+        },
     ).execute()

@@ -1,16 +1,21 @@
 """Store what the chain shows of listed payouts, and book it as refunds.
 
-A payer's events are read from the time of its first list on, in blocks that are final. The events
-of a range and the cursor are stored in one transaction, so a worker that was stopped goes on where
-it was. Then each payment that waits is booked, as far as 9.3 of the rules says (payees.py): as a
-refund of the order that its id names, up to what is due. What is not due yet is tried again.
+Events are read by the ids of lists, whoever paid, in blocks that are final, from the time of the
+first list on. The events of a range and the cursor are stored in one transaction, so a worker that
+was stopped goes on where it was. Then each payment that waits is booked as a refund of the order
+that its id names, up to what is due. What is not due yet is tried again.
 
-An event changes nothing if its payer has no list with its id: strangers cannot pay for an order.
+A payment with the id, payee and amount of a row that was ever listed is booked, whoever sent it and
+whatever the buyer has stated since. Another payment with an id that was listed for this payer holds
+the order back, until an administrator says what it was: see `paid_elsewhere`. What strangers pay
+otherwise changes nothing.
+
+Example: P has a list with (id 0, Ada, 5). If P or Q pays (id 0, Ada, 5), it is booked. If P pays
+(id 0, Bob, 5) or (id 0, Ada, 4), the order is held back. If Q does, nothing changes.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -20,12 +25,12 @@ from peewee import Expression, fn
 from ticketing import clock
 from ticketing.chain import units
 from ticketing.chain.answers import Block, Transfer
-from ticketing.chain.refunded_events import PaidRefund, Refunded
+from ticketing.chain.refunded_events import PaidRefund
 from ticketing.chain.registry import Chain
 from ticketing.constants import EPOCH
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable
-from ticketing.models.payouts import SEEN, Payout, PayoutCursor, Unbooked
+from ticketing.models.payouts import PassedId, Payout, PayoutCursor, PayoutEvent, Unbooked
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import chains
@@ -41,25 +46,47 @@ from ticketing.services.payments import (
     settlement,
 )
 from ticketing.services.payments.booking import CursorMoved, Hashes
+from ticketing.services.payments.payout_ids import Place
 
 AGAIN = timedelta(minutes=1)
 """How often a payment that waits is tried while something is due."""
 
 BOOKED_PER_PASS = 100
 
-_NONE_SEEN = {
-    Payout.tx_hash: None,
-    Payout.log_index: None,
-    Payout.transfer_log: None,
-    Payout.block_number: None,
-    Payout.block_hash: None,
-    Payout.block_time: None,
-    Payout.paid_to: None,
-    Payout.paid_amount: None,
-    Payout.waits: False,
-    Payout.unbooked: None,
-    Payout.tried_at: None,
-}
+MATCHED = fn.EXISTS(
+    Payout.select(Payout.payment_id).where(
+        Payout.payment_id == PayoutEvent.payment_id,
+        Payout.recipient == PayoutEvent.paid_to,
+        Payout.atomic_amount == PayoutEvent.paid_amount,
+    )
+)
+"""Payments with the id, the payee and the amount of a row that was listed, for whatever payer."""
+
+MAY_COUNT = MATCHED | PayoutEvent.restored
+"""Payments that are booked. After a restored backup the list may be lost: payees.py decides."""
+
+PASSED_OVER = fn.EXISTS(
+    PassedId.select(PassedId.payment_id).where(
+        PassedId.payer == PayoutEvent.payer, PassedId.payment_id == PayoutEvent.payment_id
+    )
+)
+"""Payments that were for something else, on an administrator's word."""
+
+_LISTED = fn.EXISTS(
+    Payout.select(Payout.payment_id).where(
+        Payout.payer == PayoutEvent.payer, Payout.payment_id == PayoutEvent.payment_id
+    )
+)
+_BOOKED = fn.EXISTS(
+    Refund.select(Refund.id).where(
+        Refund.intent == PayoutEvent.intent,
+        Refund.chain_id == PayoutEvent.chain_id,
+        Refund.tx_hash == PayoutEvent.tx_hash,
+        Refund.log_index == PayoutEvent.transfer_log,
+        Refund.block_hash == PayoutEvent.block_hash,
+        Refund.canonical,
+    )
+)
 
 log = logging.getLogger(__name__)
 
@@ -71,13 +98,23 @@ def cursor(chain_id: int) -> Block | None:
 
 
 def can_be_paid(chain_id: int) -> Expression:
-    """Return the condition that a payment was not seen, and is on a list that can be paid.
+    """Return the condition that a row of a list was not paid yet, and can be."""
+    used = PayoutEvent.select(PayoutEvent.payment_id).where(
+        PayoutEvent.payer == Payout.payer, PayoutEvent.payment_id == Payout.payment_id
+    )
+    has_not_ended = Payout.valid_before >= ended_before(chain_id)
+    found: Expression = ~fn.EXISTS(used) & has_not_ended
+    return found
 
-    A list has ended when a block that is final, up to which its events were read, is later.
+
+def ended_before(chain_id: int) -> datetime:
+    """Return the time before which lists of a chain have ended.
+
+    A list has ended when a final block, up to which the events were read, and the server's clock
+    are both past its end: a node that invents a late block ends no list.
     """
     read = cursor(chain_id)
-    ended = EPOCH if read is None else read.time
-    return Payout.tx_hash.is_null() & (Payout.valid_before >= ended)
+    return EPOCH if read is None else min(read.time, clock.now())
 
 
 def is_listed(account: Account) -> bool:
@@ -95,80 +132,49 @@ def is_listed(account: Account) -> bool:
     return bool(is_payable or undecided([account]))
 
 
-def payers(chain_id: int, time: datetime) -> list[str] | None:
-    """Return the payers whose events must be read in blocks since `time`. None: of everybody.
+def ids_to_read(chain_id: int, time: datetime) -> list[str] | None:
+    """Return the ids whose events must be read in blocks since `time`. None: all.
 
-    After a restored backup, that is so for a while: see restored_payouts.py.
+    After a restored backup all are read for a while: see restored_payouts.py.
     """
     if restored_payouts.is_restored(chain_id):
         return None
-    return payout_ids.listed_payers(chain_id, time)
+    return payout_ids.listed_ids(chain_id, time)
 
 
 def begin(chain_id: int, block: Block) -> None:
     """Read events from `block` on, because there will be a list. Call it with the chain locked.
 
-    While another payer's events are read, nothing changes: the new one's are read with them.
+    While the events of other lists are read, nothing changes: the new ones are read with them.
     """
     read = cursor(chain_id)
-    if read is None or payers(chain_id, read.time) == []:
+    if read is None or ids_to_read(chain_id, read.time) == []:
         _move_cursor(chain_id, block)
 
 
-@dataclass(frozen=True)
-class Known:
-    """An event with an id of this service. `token_address`: the one that was listed.
+def places_of(chain_id: int, ids: Collection[str]) -> dict[str, Place]:
+    """Return the account of each id that is on a list, or after a restored backup on none.
 
-    `unlisted`: a backup was restored, so the list is not known here, but this account of the id.
+    Ids of other services are left out.
     """
-
-    event: Refunded
-    token_address: str
-    unlisted: Account | None = None
-
-    @property
-    def is_token(self) -> bool:
-        """Whether the event has the token that was listed. Others may say anything."""
-        return self.event.token_address.lower() == self.token_address.lower()
-
-
-def known(chain_id: int, events: Collection[Refunded]) -> list[Known]:
-    """Return those events whose payer had a list with their id on this service.
-
-    After a restored backup, those too whose id is one of an order.
-    """
-    tokens: dict[tuple[str, str], str] = {}
-    keys = [(each.payer, each.id) for each in events]
-    for start in range(0, len(keys), 500):
-        some = keys[start : start + 500]
-        listed = Payout.select(Payout.payer, Payout.payment_id, Payout.token_address).where(
-            Payout.payer.in_({payer for payer, _ in some}),
-            Payout.payment_id.in_([id_ for _, id_ in some]),
-        )
-        rows: Iterable[Any] = listed.tuples()
-        tokens |= {(payer, id_): token for payer, id_, token in rows}
-    found = [
-        Known(each, tokens[each.payer, each.id])
-        for each in events
-        if (each.payer, each.id) in tokens
-    ]
+    found: dict[str, Place] = {}
+    asked = sorted(ids)
+    for start in range(0, len(asked), 500):
+        of_some = Payout.payment_id.in_(asked[start : start + 500])
+        for row in Payout.select().where(Payout.chain_id == chain_id, of_some):
+            found[row.payment_id] = payout_ids.place_of_row(row)
     if restored_payouts.is_restored(chain_id):
-        others = [each for each in events if (each.payer, each.id) not in tokens]
-        of_id = restored_payouts.accounts_of(chain_id, {each.id for each in others})
-        found += [
-            Known(each, of_id[each.id].terms.token_address, of_id[each.id])
-            for each in others
-            if each.id in of_id
-        ]
+        unknown = set(ids) - found.keys()
+        found |= restored_payouts.places_of(chain_id, unknown)
     return found
 
 
 def seen_blocks(chain_id: int, after: int) -> list[int]:
     """Return the blocks after block `after` with an event that was seen."""
-    seen = Payout.select(Payout.block_number).where(
-        SEEN, Payout.chain_id == chain_id, Payout.block_number > after
+    seen = PayoutEvent.select(PayoutEvent.block_number).where(
+        PayoutEvent.chain_id == chain_id, PayoutEvent.block_number > after
     )
-    rows: Iterable[Any] = seen.distinct().order_by(Payout.block_number).tuples()
+    rows: Iterable[Any] = seen.distinct().order_by(PayoutEvent.block_number).tuples()
     return [number for (number,) in rows]
 
 
@@ -181,9 +187,11 @@ def go_back(chain: Chain, at: Block, read: Block, to: Block, hashes: Hashes) -> 
     with write_transaction():
         _lock(chain, at, read)
         for number, block_hash in hashes.items():
-            replaced = (Payout.block_number == number) & (Payout.block_hash != block_hash)
-            of_chain = SEEN & (Payout.chain_id == chain.chain_id)
-            Payout.update(_NONE_SEEN).where(of_chain, replaced).execute()
+            PayoutEvent.delete().where(
+                PayoutEvent.chain_id == chain.chain_id,
+                PayoutEvent.block_number == number,
+                PayoutEvent.block_hash != block_hash,
+            ).execute()
         _move_cursor(chain.chain_id, to)
 
 
@@ -193,17 +201,17 @@ def store(
     read: Block,
     last: Block,
     paid: Sequence[PaidRefund],
-    unlisted: Mapping[str, Account],
+    places: Mapping[str, Place],
 ) -> None:
     """Store events in blocks up to `last`, and move the cursor of events there from `read`.
 
-    `at` is the worker's cursor. `unlisted`: see Known, by id. CursorMoved if the worker has gone
-    back before that block, or if another worker has moved the cursor of events.
+    `at` is the worker's cursor. `places`: the account of each id. CursorMoved if the worker has
+    gone back before that block, or if another worker has moved the cursor of events.
     """
     with write_transaction():
         _lock(chain, at, read)
-        restored_payouts.add_lists(paid, unlisted)
-        payout_ids.note_seen(chain.chain_id, paid)
+        is_restored = restored_payouts.is_restored(chain.chain_id)
+        payout_ids.note_events(paid, places, restored=is_restored)
         if last.number > read.number:
             _move_cursor(chain.chain_id, last)
 
@@ -229,166 +237,189 @@ def book_waiting(chain_id: int) -> None:
 
     At most BOOKED_PER_PASS, each in a transaction of its own.
     """
-    if not Payout.select().where(Payout.chain_id == chain_id, Payout.waits).exists():
+    waits = (PayoutEvent.chain_id == chain_id) & PayoutEvent.waits
+    if not PayoutEvent.select().where(waits).exists():
         return
     _note_booked(chain_id)
-    for row, account in _waiting(chain_id):
+    for event, account in _waiting(chain_id):
         # Noted first: an order that cannot be settled must not be tried at each look.
-        Payout.update(tried_at=clock.now()).where(_is(row)).execute()
-        chain_settlement.reduce_due_of_each([account], partial(_book, row))
+        PayoutEvent.update(tried_at=clock.now()).where(_is(event)).execute()
+        chain_settlement.reduce_due_of_each([account], partial(_book, event))
 
 
-def _waiting(chain_id: int) -> Sequence[tuple[Payout, Account]]:
+def _waiting(chain_id: int) -> Sequence[tuple[PayoutEvent, Account]]:
     """Return payments that wait, with their accounts as they are now.
 
     Since the list was written, a home may have become a stray account, or a stray account the home.
     """
-    is_time = Payout.tried_at.is_null() | (Payout.tried_at < clock.now() - AGAIN)
-    found: list[tuple[Payout, Account]] = []
+    is_time = PayoutEvent.tried_at.is_null() | (PayoutEvent.tried_at < clock.now() - AGAIN)
+    found: list[tuple[PayoutEvent, Account]] = []
     for kind in accounts.KINDS:
         # Money that is not assigned yet can be paid back, too.
         is_due = kind.to_refund
         if kind is accounts.STRAYS:
             is_due |= StrayAccount.unassigned > 0
-        waits = Payout.select().where(Payout.chain_id == chain_id, Payout.waits, is_time)
-        query = waits.join(kind.model, on=kind.payouts).where(is_due)
-        rows = list(query.order_by(Payout.payment_id).limit(BOOKED_PER_PASS))
+        waits = PayoutEvent.select().where(
+            PayoutEvent.chain_id == chain_id, PayoutEvent.waits, is_time, MAY_COUNT, ~PASSED_OVER
+        )
+        query = waits.join(kind.model, on=kind.payout_events).where(is_due)
+        rows = list(query.order_by(PayoutEvent.payment_id).limit(BOOKED_PER_PASS))
         of_place = _of_places(rows)
-        found += [(row, of_place[_place(row)]) for row in rows if _place(row) in of_place]
+        found += [
+            (row, of_place[place])
+            for row in rows
+            if (place := payout_ids.place_of_row(row)) in of_place
+        ]
     return found[:BOOKED_PER_PASS]
 
 
-def _place(row: Payout) -> tuple[Any, ...]:
-    return row.intent_id, row.chain_id, row.token_address
-
-
-def _of_places(rows: Sequence[Payout]) -> dict[tuple[Any, ...], Account]:
+def _of_places(rows: Sequence[PayoutEvent]) -> dict[Place, Account]:
     """Return the accounts that some payments belong to, by their place."""
     intents = payments.intents_of({row.intent_id for row in rows})
     strays = accounts.of_intents(intents)
     every: list[Account] = [*intents, *(each for some in strays.values() for each in some)]
-    return {payout_ids.place_of(account): account for account in every}
+    return {payout_ids.place_of(each): each for each in every if each.chain_id is not None}
 
 
 def undecided(accounts: Sequence[Account]) -> dict[str, str]:
-    """Return the accounts with a payment that was seen and is not settled, and its transaction.
+    """Return the accounts with a payment that counts and is not settled, and its transaction.
 
     Such an order must be on no list: its next payment would have another id, and pay it again. The
     payment is not booked yet, or it was taken back by a reorganization and may return.
 
     Example: a list of 150 orders was paid, and the worker has booked 100. The other 50 are here.
     """
-    refund = fn.EXISTS(Refund.select(Refund.id).where(_of_payment(), Refund.canonical))
-    is_taken_back = Payout.unbooked.is_null() & ~refund
-    of_place = {payout_ids.place_of(account): account for account in accounts}
-    intent_ids = list({account.intent_id for account in accounts})
-    rows = Payout.select().where(Payout.intent.in_(intent_ids), SEEN, Payout.waits | is_taken_back)
+    is_taken_back = PayoutEvent.unbooked.is_null() & ~PayoutEvent.waits & ~_BOOKED
     found = {}
-    for row in rows:
-        account = of_place.get((row.intent_id, row.chain_id, row.token_address))
-        if account is not None and (not row.waits or _may_count(account, row)):
-            found[account.id] = str(row.tx_hash)
+    for event, account in _events_of(accounts, MAY_COUNT, PayoutEvent.waits | is_taken_back):
+        if not event.waits or _may_count(account, event):
+            found[account.id] = event.tx_hash
     return found
 
 
-def _may_count(account: Account, row: Payout) -> bool:
+def paid_elsewhere(accounts: Sequence[Account]) -> dict[str, PayoutEvent]:
+    """Return the accounts that real money holds back, with its payment.
+
+    Somebody paid it with an id of the account, and it is not what was listed: another payee, or
+    another amount. It is of a payer for whom that id was listed, or it was read after a backup was
+    restored, and went to an address that may not get refunds of this order. It ends once an
+    administrator settles it, or says that it was for something else.
+    """
+    found = {}
+    for event, account in _events_of(accounts, ~MATCHED, ~_BOOKED, PayoutEvent.restored | _LISTED):
+        if not (event.restored and refund_settlement.may_receive(account, _transfer(event))):
+            found[account.id] = event
+    return found
+
+
+def _events_of(
+    accounts: Sequence[Account], *conditions: Any
+) -> Iterator[tuple[PayoutEvent, Account]]:
+    of_place = {payout_ids.place_of(account): account for account in accounts}
+    intent_ids = list({account.intent_id for account in accounts})
+    rows = PayoutEvent.select().where(PayoutEvent.intent.in_(intent_ids), ~PASSED_OVER, *conditions)
+    for row in rows.order_by(PayoutEvent.block_number):
+        account = of_place.get(payout_ids.place_of_row(row))
+        if account is not None:
+            yield row, account
+
+
+def _may_count(account: Account, event: PayoutEvent) -> bool:
     try:
-        return refund_settlement.would_count(account, _transfer(row)) > 0
+        return refund_settlement.would_count(account, _transfer(event), _payee_of(event)) > 0
     except ChainUnavailable:
         return True  # it is recorded in another block
 
 
+def _payee_of(event: PayoutEvent) -> str | None:
+    """Return whom a payment may pay because it was listed. None: by the rules of payees.py only."""
+    is_matched = PayoutEvent.select().where(_is(event), MATCHED).exists()
+    return str(event.paid_to) if is_matched else None
+
+
 def _note_booked(chain_id: int) -> None:
     """Note which payments are booked because somebody named the transaction."""
-    refund = Refund.select(Refund.id).where(_of_payment(), Refund.canonical)
     rows = list(
-        Payout.select().where(
-            Payout.chain_id == chain_id,
-            Payout.waits,
-            Payout.unbooked != str(Unbooked.SURPLUS),
-            fn.EXISTS(refund),
+        PayoutEvent.select().where(
+            PayoutEvent.chain_id == chain_id,
+            PayoutEvent.waits,
+            PayoutEvent.unbooked.is_null() | (PayoutEvent.unbooked != str(Unbooked.SURPLUS)),
+            _BOOKED,
         )
     )
     of_place = _of_places(rows)
     for row in rows:
-        if _place(row) in of_place:
-            _note_counted(row, of_place[_place(row)])
+        account = of_place.get(payout_ids.place_of_row(row))
+        if account is not None:
+            _note_counted(row, account)
 
 
-def _note_counted(row: Payout, account: Account) -> None:
+def _note_counted(event: PayoutEvent, account: Account) -> None:
     """Note that a payment counts. A surplus waits: more may be due later."""
     booked = Refund.select(fn.SUM(Refund.amount)).where(
-        Refund.intent == row.intent_id,
-        Refund.chain_id == row.chain_id,
-        Refund.tx_hash == row.tx_hash,
-        Refund.log_index == row.transfer_log,
+        Refund.intent == event.intent_id,
+        Refund.chain_id == event.chain_id,
+        Refund.tx_hash == event.tx_hash,
+        Refund.log_index == event.transfer_log,
         Refund.canonical,
     )
-    value = units.from_atomic(int(row.paid_amount or 0), account.terms.decimals)[0]
+    value = units.from_atomic(int(event.paid_amount), account.terms.decimals)[0]
     has_surplus = int(booked.scalar() or 0) < value
     reason = str(Unbooked.SURPLUS) if has_surplus else None
-    Payout.update(waits=has_surplus, unbooked=reason).where(_is(row)).execute()
+    PayoutEvent.update(waits=has_surplus, unbooked=reason).where(_is(event)).execute()
 
 
-def _of_payment() -> Expression:
-    """Return the condition that a refund is the one of a payment."""
-    return (
-        (Refund.intent == Payout.intent)
-        & (Refund.chain_id == Payout.chain_id)
-        & (Refund.tx_hash == Payout.tx_hash)
-        & (Refund.log_index == Payout.transfer_log)
-        & (Refund.block_hash == Payout.block_hash)
+def _is(event: PayoutEvent) -> Expression:
+    found: Expression = (PayoutEvent.payer == event.payer) & (
+        PayoutEvent.payment_id == event.payment_id
     )
+    return found
 
 
-def _is(row: Payout) -> Expression:
-    return (Payout.payer == row.payer) & (Payout.payment_id == row.payment_id)
-
-
-def _book(row: Payout, account: Account, as_of: Block) -> dict[str, int]:
+def _book(event: PayoutEvent, account: Account, as_of: Block) -> dict[str, int]:
     """Count a payment as a refund of its locked account. Return its new `refunded`, or nothing.
 
     The chain is locked, so the event stays where it is. Its Transfer counts for no other order: see
     payout_ids.transfers_for.
     """
-    same = Payout.select().where(_is(row), Payout.waits, Payout.block_hash == row.block_hash)
-    if not same.exists() or int(row.block_number or 0) > account.terms.final_up_to(as_of.number):
+    is_same = (PayoutEvent.block_hash == event.block_hash) & PayoutEvent.waits
+    if not PayoutEvent.select().where(_is(event), is_same, ~PASSED_OVER).exists():
         return {}
-    if not account.returnable_now:
+    if event.block_number > account.terms.final_up_to(as_of.number) or not account.returnable_now:
         return {}
-    transfer = _transfer(row)
+    transfer = _transfer(event)
     settlement.lock_tenant(account.tenant_id)
     try:
-        counted = refund_settlement.count(account, [transfer], None, may_grow=True)
+        counted = refund_settlement.count(account, [transfer], _payee_of(event), may_grow=True)
     except ChainUnavailable:
         # It is recorded in a block that was replaced, which the worker has not taken back yet.
         return {}
     if not counted:
-        _note_unbooked(row, account)
+        _note_unbooked(event, account)
         return {}
-    _note_counted(row, account)
+    _note_counted(event, account)
     fact = facts.refund_settled(account, counted, transfer.tx_hash, automatic=True)
     feed.record(account.tenant_id, *fact)
     return {"refunded": account.refunded + counted}
 
 
-def _transfer(row: Payout) -> Transfer:
+def _transfer(event: PayoutEvent) -> Transfer:
     return Transfer(
-        tx_hash=str(row.tx_hash),
-        log_index=int(row.transfer_log or 0),
-        block=Block(int(row.block_number or 0), str(row.block_hash), row.block_time),
-        sender=str(row.payer),
-        recipient=str(row.paid_to),
-        atomic_amount=int(row.paid_amount or 0),
+        tx_hash=event.tx_hash,
+        log_index=event.transfer_log,
+        block=Block(event.block_number, event.block_hash, event.block_time),
+        sender=event.payer,
+        recipient=event.paid_to,
+        atomic_amount=int(event.paid_amount),
     )
 
 
-def _note_unbooked(row: Payout, account: Account) -> None:
+def _note_unbooked(event: PayoutEvent, account: Account) -> None:
     """Note why a payment does not count now. The buyer may still state its address."""
-    if row.unbooked == Unbooked.SURPLUS:
+    if event.unbooked == Unbooked.SURPLUS:
         return
-    may_receive = refund_settlement.may_receive(account, _transfer(row))
-    reason = Unbooked.NOTHING_DUE if may_receive else Unbooked.OTHER_PAYEE
-    if row.unbooked != reason:
-        Payout.update(unbooked=reason).where(_is(row)).execute()
+    may_receive = _payee_of(event) or refund_settlement.may_receive(account, _transfer(event))
+    reason = Unbooked.NOTHING_DUE if may_receive else Unbooked.OTHER_PAYMENT
+    if event.unbooked != reason:
+        PayoutEvent.update(unbooked=reason).where(_is(event)).execute()
         log.warning("order %s: a listed refund does not count: %s", account.intent_id, reason)

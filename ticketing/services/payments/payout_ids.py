@@ -1,107 +1,159 @@
-"""Which order an id of a payout belongs to, which id is an order's next one, which were seen."""
+"""Which order an id of a payout belongs to, and which id a payer's next payment of an order has.
+
+Each payer has their own ids of an account, because the factory accepts an id once from each caller.
+The next one is the first that this payer has not used: so what other people do with the same ids
+moves nothing.
+
+Example: P has paid id 0. P's next payment of the order has id 1. Q, who has paid nothing yet,
+begins with id 0.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
-from peewee import Case, fn
+from peewee import fn
 
 from ticketing.chain import refunded_events
 from ticketing.chain.answers import Transfer
 from ticketing.chain.refunded_events import PaidRefund
-from ticketing.models.payouts import SEEN, Payout, Unbooked
+from ticketing.models.payouts import PassedId, Payout, PayoutEvent
 from ticketing.models.stray_accounts import Account
 
 READ_AFTER_END = timedelta(hours=72)
-"""For how long a payer's events are read after the end of its last list."""
+"""For how long the events of a list are read after its end."""
 
 _IDS_AHEAD = 8
-"""How many ids after an order's next one are recognised. A restored backup may know too few."""
+"""How many ids after an order's known ones are recognized. A restored backup may know too few."""
 
 
 def id_of(account: Account, n: int) -> str:
-    """Return the id of an account's payment after `n` others were seen: 0x and 64 hex digits."""
+    """Return the id of an account's payment by a payer who has used `n`: 0x and 64 hex digits."""
     terms = account.terms
     return refunded_events.payment_id(terms.chain_id, terms.token_address, account.intent_id, n)
 
 
-def seen_payments(accounts: Sequence[Account]) -> dict[str, int]:
-    """Return of how many payments of each account the events were seen, booked or not.
+def next_ids(accounts: Sequence[Account], payer: str) -> dict[str, str]:
+    """Return the id of a payer's next payment of each account, by the account's id.
 
-    It is the `n` of an account's next id.
+    An id is used once its event and the event's own Transfer are known, of whatever amount and to
+    anyone, or once an administrator has said that it was used for something else.
     """
-    places = {place_of(each): each.id for each in accounts}
-    counts = dict.fromkeys(places.values(), 0)
-    columns = (Payout.intent, Payout.chain_id, Payout.token_address)
-    rows: Iterable[Any] = (
-        Payout.select(*columns, fn.COUNT(Payout.payment_id))
-        .where(Payout.intent.in_(list({each.intent_id for each in accounts})), SEEN)
-        .group_by(*columns)
-        .tuples()
-    )
-    for *place, count in rows:
-        if tuple(place) in places:
-            counts[places[tuple(place)]] = count
-    return counts
+    intent_ids = list({account.intent_id for account in accounts})
+    used: set[str] = set()
+    for model in (PayoutEvent, PassedId):
+        of_payer = model.select(model.payment_id).where(
+            model.intent.in_(intent_ids), model.payer == payer
+        )
+        rows: Iterable[Any] = of_payer.tuples()
+        used |= {payment_id for (payment_id,) in rows}
+    return {
+        account.id: next(each for n in count() if (each := id_of(account, n)) not in used)
+        for account in accounts
+    }
 
 
-def place_of(account: Account) -> tuple[Any, ...]:
-    """Return what its payouts have in common: the order, the chain, and the token."""
-    return account.intent_id, account.chain_id, account.token_address
+class Place(NamedTuple):
+    """What the payouts of an account have in common, whether it is a home or a stray account."""
+
+    tenant_id: str
+    intent_id: str
+    chain_id: int
+    token_address: str
+
+
+def place_of(account: Account) -> Place:
+    """Return the place of an account. An order has one account at most at each."""
+    terms = account.terms
+    return Place(account.tenant_id, account.intent_id, terms.chain_id, terms.token_address)
+
+
+def place_of_row(row: Payout | PayoutEvent) -> Place:
+    """Return the place that a row belongs to."""
+    return Place(row.tenant_id, row.intent_id, row.chain_id, row.token_address)
 
 
 def owners_of_ids(accounts: Sequence[Account]) -> dict[str, str]:
     """Return the ids that may be of these accounts, each with its account's id."""
-    seen = seen_payments(accounts)
+    known = _known_ids({account.intent_id for account in accounts})
     return {
         id_of(account, n): account.id
         for account in accounts
-        for n in range(seen[account.id] + 1 + _IDS_AHEAD)
+        for n in range(known.get(account.intent_id, 0) + 1 + _IDS_AHEAD)
     }
 
 
-def listed_payers(chain_id: int, time: datetime) -> list[str]:
-    """Return the payers of lists that may still be paid in blocks since `time`, or were not read.
+def _known_ids(intent_ids: Iterable[str]) -> dict[str, int]:
+    """Return how many ids of each order were ever listed, used or passed over, at most."""
+    known: dict[str, int] = {}
+    for model in (Payout, PayoutEvent, PassedId):
+        rows: Iterable[Any] = (
+            model.select(model.intent, fn.COUNT(model.payment_id.distinct()))
+            .where(model.intent.in_(list(intent_ids)))
+            .group_by(model.intent)
+            .tuples()
+        )
+        for intent_id, number in rows:
+            known[intent_id] = known.get(intent_id, 0) + int(number)
+    return known
+
+
+def listed_ids(chain_id: int, time: datetime) -> list[str]:
+    """Return the ids on lists that may still be paid in blocks since `time`, or were not read.
 
     Their events must be read.
     """
-    valid = Payout.select(Payout.payer).where(
+    valid = Payout.select(Payout.payment_id).where(
         Payout.chain_id == chain_id, Payout.valid_before > time - READ_AFTER_END
     )
     rows: Iterable[Any] = valid.distinct().tuples()
-    return sorted(payer for (payer,) in rows)
+    return sorted(id_ for (id_,) in rows)
 
 
-def note_seen(chain_id: int, paid: Iterable[PaidRefund]) -> None:
-    """Store the events of listed payments that are final. One that is stored changes nothing."""
+def note_events(paid: Iterable[PaidRefund], places: Mapping[str, Place], *, restored: bool) -> None:
+    """Store final events with their own Transfers. One that is stored already changes nothing.
+
+    `places`: the account of each id. An event without a Transfer in the token of its account is no
+    payment: it moves no id, ends no list, and has no row. `restored`: it was read after a backup
+    was restored, so its list may be unknown.
+    """
     for each in paid:
-        _note_seen(chain_id, each)
-
-
-def _note_seen(chain_id: int, paid: PaidRefund) -> None:
-    event, transfer = paid.event, paid.transfer
-    is_token = fn.LOWER(Payout.token_address) == event.token_address.lower()
-    reason = Unbooked.NO_TRANSFER if transfer is None else Unbooked.NOTHING_DUE
-    columns = {
-        Payout.tx_hash: event.tx_hash,
-        Payout.log_index: event.log_index,
-        Payout.transfer_log: None if transfer is None else transfer.log_index,
-        Payout.block_number: paid.block.number,
-        Payout.block_hash: paid.block.hash,
-        Payout.block_time: paid.block.time,
-        Payout.paid_to: event.to,
-        Payout.paid_amount: str(event.atomic_amount),
-        Payout.waits: Case(None, [(is_token, transfer is not None)], False),
-        Payout.unbooked: Case(None, [(is_token, str(reason))], str(Unbooked.OTHER_TOKEN)),
-        Payout.tried_at: None,
-    }
-    is_new = Payout.tx_hash.is_null() | (Payout.block_hash != paid.block.hash)
-    Payout.update(columns).where(
-        Payout.payer == event.payer,
-        Payout.payment_id == event.id,
-        Payout.chain_id == chain_id,
-        is_new,
-    ).execute()
+        event, transfer = each.event, each.transfer
+        place = places.get(event.id)
+        if transfer is None or place is None:
+            continue
+        if event.token_address.lower() != place.token_address.lower():
+            continue
+        columns = {
+            PayoutEvent.tx_hash: event.tx_hash,
+            PayoutEvent.log_index: event.log_index,
+            PayoutEvent.transfer_log: transfer.log_index,
+            PayoutEvent.block_number: each.block.number,
+            PayoutEvent.block_hash: each.block.hash,
+            PayoutEvent.block_time: each.block.time,
+            PayoutEvent.paid_to: event.to,
+            PayoutEvent.paid_amount: str(event.atomic_amount),
+            PayoutEvent.restored: restored,
+            PayoutEvent.waits: True,
+            PayoutEvent.unbooked: None,
+            PayoutEvent.tried_at: None,
+        }
+        PayoutEvent.insert(
+            {
+                PayoutEvent.payer: event.payer,
+                PayoutEvent.payment_id: event.id,
+                PayoutEvent.tenant_id: place.tenant_id,
+                PayoutEvent.intent: place.intent_id,
+                PayoutEvent.chain_id: place.chain_id,
+                PayoutEvent.token_address: place.token_address,
+                **columns,
+            }
+        ).on_conflict(
+            conflict_target=[PayoutEvent.payer, PayoutEvent.payment_id],
+            update=columns,
+            where=PayoutEvent.block_hash != each.block.hash,
+        ).execute()
 
 
 def transfers_for(

@@ -238,9 +238,10 @@ def _book(
     final_up_to = locked.terms.final_up_to(view.as_of.number)
     # A node may have left out an event: then the worker has not seen that it was paid.
     seen = [each for each in view.paid if each.block.number <= final_up_to]
-    payout_ids.note_seen(locked.terms.chain_id, seen)
-    final = [each for each in view.transfers if each.block.number <= final_up_to]
     owners = payout_ids.owners_of_ids([locked])
+    place = payout_ids.place_of(locked)
+    payout_ids.note_events(seen, dict.fromkeys(owners, place), restored=False)
+    final = [each for each in view.transfers if each.block.number <= final_up_to]
     counted = count(locked, payout_ids.transfers_for(locked, final, view.paid, owners), recipient)
     if not counted:
         return {}
@@ -295,9 +296,9 @@ def count(
     return sum(each.amount for each in shares)
 
 
-def would_count(account: Account, transfer: Transfer) -> int:
+def would_count(account: Account, transfer: Transfer, recipient: str | None) -> int:
     """Return what `count` would record of a transfer that may grow. ChainUnavailable."""
-    return sum(each.amount for each in _shares(account, [transfer], None, may_grow=True))
+    return sum(each.amount for each in _shares(account, [transfer], recipient, may_grow=True))
 
 
 @dataclass(frozen=True)
@@ -415,6 +416,7 @@ def _write(account: Account, share: _Share) -> None:
         return
     columns = {
         Refund.stray: account.stray,
+        Refund.sender: transfer.sender,
         Refund.recipient: transfer.recipient,
         Refund.amount: share.amount,
         Refund.block_number: transfer.block.number,

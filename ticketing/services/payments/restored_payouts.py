@@ -1,14 +1,18 @@
 """After a restored backup: find what was paid by lists that the backup does not know.
 
-For RESTORED_FOR, by the time of the blocks that are read, the events of all payers are read as if
-they had lists, from the last block that the backup knows. An id that is unknown is recomputed for
-every order that was ever paid. Nobody gets a list before all blocks up to the restore were read;
-then, until the end of that time, only owners of wallets do: other payers may hold lists that are
-not known here, and can still be paid.
+For RESTORED_FOR, by the time of the blocks that are read, all events are read, from the last block
+that the backup knows. An id that is on no list is recomputed for every order that was ever paid. An
+event with such an id and its own Transfer in the order's token is booked if it went to an address
+that may get the order's refunds. Otherwise it holds the order back until an administrator says what
+it was. An event without such a Transfer is nothing: anybody can write one.
+
+Nobody gets a list before all blocks up to the restore were read; then, until the end of that time,
+only owners of wallets do: other payers may hold lists that are not known here, and can still be
+paid.
 
 Example: the backup is of Monday. On Tuesday the organizer signed a list, and on Wednesday the
 backup was restored. The worker reads Tuesday's blocks, and books what was paid. On Thursday the
-organizer gets a list from the own wallet, on Sunday from any account.
+organizer gets a list from their own wallet, on Sunday from any account.
 
 What remains: a list of Tuesday that nobody has signed yet, and that somebody signs on Thursday.
 docs/operations.md says to sign none.
@@ -16,24 +20,24 @@ docs/operations.md says to sign none.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
 from peewee import ModelSelect
 
 from ticketing import clock
-from ticketing.chain.refunded_events import PaidRefund
 from ticketing.db.connection import write_transaction
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import HAS_MONEY, PaymentIntent
-from ticketing.models.payouts import Payout, PayoutCursor
+from ticketing.models.payouts import PayoutCursor
 from ticketing.models.stray_accounts import Account, StrayAccount, id_of
 from ticketing.models.wallets import Wallet
 from ticketing.services import chains
 from ticketing.services.orders import accounts
 from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import payout_ids, watched_orders
+from ticketing.services.payments.payout_ids import Place
 
 RESTORED_FOR = timedelta(hours=72)
 """As long as a list can be paid."""
@@ -52,7 +56,7 @@ def note() -> None:
             }
             restored = {PayoutCursor.restored_at: clock.now()}
             row = _row(state.chain_id)
-            is_idle = row is None or not payout_ids.listed_payers(state.chain_id, row.block_time)
+            is_idle = row is None or not payout_ids.listed_ids(state.chain_id, row.block_time)
             (
                 PayoutCursor.insert({PayoutCursor.chain_id: state.chain_id, **of_state, **restored})
                 .on_conflict(
@@ -91,20 +95,21 @@ def is_owner(tenant_id: str, payer: str) -> bool:
     return bool(Wallet.select().where(of_tenant).exists())
 
 
-def accounts_of(chain_id: int, ids: Collection[str]) -> dict[str, Account]:
-    """Return the account that each id belongs to, for ids of any payer. Other ids are left out.
+def places_of(chain_id: int, ids: Collection[str]) -> dict[str, Place]:
+    """Return the account that each id belongs to, for ids that are on no list. Others are left out.
 
     Every account that was ever paid is asked for: what is owed may be newer than the backup, too.
     So are accounts that are newer than the backup: those of orders of the last 30 days that may
     have been paid on this chain instead of their own. It takes about 0.15 ms an account.
     """
-    found: dict[str, Account] = {}
+    found: dict[str, Place] = {}
     if ids:
         for page in _candidates(chain_id):
             of_id = payout_ids.owners_of_ids(page)
             by_id = {account.id: account for account in page}
-            known = {id_: by_id[of_id[id_]] for id_ in of_id.keys() & set(ids)}
-            found = {**known, **found}
+            found = {
+                id_: payout_ids.place_of(by_id[of_id[id_]]) for id_ in of_id.keys() & set(ids)
+            } | found
     return found
 
 
@@ -147,29 +152,3 @@ def _paid(kind: Kind, chain_id: int) -> ModelSelect[Any]:
     if kind is accounts.STRAYS:
         query = StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent)
     return query.where(kind.model.chain_id == chain_id, PaymentIntent.wallet.in_(of_address))
-
-
-def add_lists(paid: Sequence[PaidRefund], unlisted: Mapping[str, Account]) -> None:
-    """Store payments as if they had been listed, if their ids are ones of `unlisted`.
-
-    Call it in a transaction.
-    """
-    for each in paid:
-        event, account = each.event, unlisted.get(each.event.id)
-        if account is None:
-            continue
-        Payout.insert(
-            {
-                Payout.payer: event.payer,
-                Payout.payment_id: event.id,
-                Payout.tenant_id: account.tenant_id,
-                Payout.intent: account.intent_id,
-                Payout.chain_id: account.terms.chain_id,
-                Payout.token_address: account.terms.token_address,
-                Payout.recipient: event.to,
-                Payout.amount: 0,
-                Payout.atomic_amount: str(event.atomic_amount),
-                Payout.created_at: clock.now(),
-                Payout.valid_before: each.block.time,
-            }
-        ).on_conflict_ignore().execute()

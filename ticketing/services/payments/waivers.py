@@ -16,7 +16,7 @@ from ticketing.chain.registry import LOOK_ALIKES
 from ticketing.constants import RefundStatus
 from ticketing.errors import AmountChanged, RefundListed
 from ticketing.models.payment_intents import SET_ASIDE
-from ticketing.models.payouts import Payout
+from ticketing.models.payouts import Payout, PayoutEvent
 from ticketing.models.refunds import Waiver
 from ticketing.models.stray_accounts import Account
 from ticketing.services.access import audit_log
@@ -119,10 +119,13 @@ def waive_small(
 
 def _small(kind: Kind, tenant_id: str, max_amount: int, chain_id: int | None) -> ModelSelect[Any]:
     """Select the accounts that owe so little, all of it final, that can be settled and waived."""
-    is_listed = fn.EXISTS(
-        Payout.select().where(
-            kind.payouts, Payout.tx_hash.is_null(), Payout.valid_before >= clock.now()
+    is_paid = fn.EXISTS(
+        PayoutEvent.select().where(
+            PayoutEvent.payer == Payout.payer, PayoutEvent.payment_id == Payout.payment_id
         )
+    )
+    is_listed = fn.EXISTS(
+        Payout.select().where(kind.payouts, ~is_paid, Payout.valid_before >= clock.now())
     )
     negated = refunds.listed(kind, RefundStatus.DUE).negated.expression
     query = kind.few_of_tenant(tenant_id).where(

@@ -1,0 +1,297 @@
+"""Which refunds may stand on a list, by the books. The chain is not asked here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from peewee import Expression, ModelSelect, fn
+
+from ticketing.chain import units
+from ticketing.chain.refunded_events import ListedPayment
+from ticketing.chain.registry import Chain
+from ticketing.constants import PayoutReason
+from ticketing.models.payment_intents import SET_ASIDE, PaymentIntent
+from ticketing.models.payouts import PassedId, Payout, PayoutEvent
+from ticketing.models.stray_accounts import Account
+from ticketing.models.wallets import Wallet
+from ticketing.services.money.collectable import Sum
+from ticketing.services.money.payout_lists import (
+    ORDERS_PER_TRANSACTION,
+    BlockedOrder,
+    OrderOfAnother,
+    UnbookedPayment,
+)
+from ticketing.services.orders import accounts
+from ticketing.services.orders.accounts import Kind
+from ticketing.services.payments import payee_states, payout_events, payout_ids, witnesses
+
+SHOWN = 100
+"""How many orders that are not listed are named for each reason. The others are counted."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Whose refunds are listed, for whom. `only`: these orders. None: all."""
+
+    tenant_id: str
+    chain: Chain
+    token_address: str
+    payer: str
+    decimals: int
+    only: frozenset[str] | None = None
+    accept_unwitnessed: bool = False
+    include_cautioned: bool = False
+
+
+@dataclass(frozen=True)
+class Due:
+    """An account as it was when it was tried: what it is due, and its payment.
+
+    An order has one account at most in the token on the chain: its home, or a stray account.
+    """
+
+    account: Account
+    due: int
+    payment: ListedPayment
+
+    @property
+    def amount(self) -> int:
+        """What the payment pays, in micro-units."""
+        return units.from_atomic(self.payment.atomic_amount, self.account.terms.decimals)[0]
+
+    def blocked(self, reason: PayoutReason, **known: Any) -> BlockedOrder:
+        """Return it as an order that is not listed."""
+        return BlockedOrder(self.account.intent_id, self.due, reason, **known)
+
+
+def due(kind: Kind, wanted: Wanted) -> ModelSelect[Any]:
+    """Select the accounts of address wallets that owe something, final or not."""
+    of_address = Wallet.select(Wallet.id).where(
+        Wallet.tenant_id == wanted.tenant_id, Wallet.owner.is_null(False)
+    )
+    return kind.few_of_tenant(wanted.tenant_id).where(
+        kind.owing,
+        kind.model.chain_id == wanted.chain.chain_id,
+        kind.model.token_address == wanted.token_address,
+        PaymentIntent.wallet.in_(of_address),
+    )
+
+
+def payable(kind: Kind, wanted: Wanted) -> ModelSelect[Any]:
+    """Select the accounts that can be paid back by the payer, whatever `only` says."""
+    return _ready(kind, wanted).where(~fn.EXISTS(_of_others(kind, wanted)))
+
+
+def _ready(kind: Kind, wanted: Wanted) -> ModelSelect[Any]:
+    return due(kind, wanted).where(
+        kind.to_refund,
+        kind.model.refund_address.is_null(False),
+        kind.model.refund_by_hand_at.is_null(),
+        ~payee_states.waiting(kind),
+        ~SET_ASIDE,
+    )
+
+
+def chosen(kind: Kind, wanted: Wanted) -> ModelSelect[Any]:
+    """Select those that the call has named."""
+    query = payable(kind, wanted)
+    return query if wanted.only is None else query.where(kind.intent.in_(sorted(wanted.only)))
+
+
+def pages(wanted: Wanted) -> Iterator[tuple[list[Due], list[BlockedOrder]]]:
+    """Yield the accounts that may be listed, the oldest first, and those that are held back."""
+    after = ""
+    while page := _page(wanted, after):
+        after = page[-1].intent_id
+        yield _sorted_out(wanted, page)
+
+
+def _page(wanted: Wanted, after: str) -> list[Account]:
+    found: list[Account] = []
+    for kind in accounts.KINDS:
+        query = chosen(kind, wanted).where(kind.intent > after).order_by(kind.intent)
+        found.extend(query.limit(ORDERS_PER_TRANSACTION))
+    return sorted(found, key=accounts.place)[:ORDERS_PER_TRANSACTION]
+
+
+def _sorted_out(wanted: Wanted, page: Sequence[Account]) -> tuple[list[Due], list[BlockedOrder]]:
+    free: list[Due] = []
+    blocked: list[BlockedOrder] = []
+    held, paid = payout_events.paid_elsewhere(page), payout_events.undecided(page)
+    states = payee_states.of(page)
+    unwitnessed = {} if wanted.accept_unwitnessed else witnesses.unwitnessed(page)
+    for each in due_of_each(page, wanted.payer):
+        account = each.account
+        if account.id in held:
+            event = held[account.id]
+            known = {"payer": event.payer, "payment_id": event.payment_id}
+            blocked.append(
+                each.blocked(PayoutReason.PAID_ELSEWHERE, tx_hash=event.tx_hash, **known)
+            )
+        elif account.id in paid:
+            blocked.append(each.blocked(PayoutReason.ALREADY_PAID, tx_hash=paid[account.id]))
+        elif not each.payment.atomic_amount:
+            blocked.append(each.blocked(PayoutReason.BELOW_ONE_UNIT))
+        elif states[account.id].cautions and not wanted.include_cautioned:
+            blocked.append(each.blocked(PayoutReason.CAUTIONED))
+        elif account.id in unwitnessed:
+            blocked.append(each.blocked(PayoutReason.UNWITNESSED))
+        else:
+            free.append(each)
+    return free, blocked
+
+
+def due_of_each(page: Sequence[Account], payer: str) -> list[Due]:
+    """Return the payment of each account by a payer."""
+    ids = payout_ids.next_ids(page, payer)
+    return [
+        Due(
+            account,
+            account.refund_due_now,
+            ListedPayment(
+                ids[account.id],
+                str(account.refund_address),
+                units.whole_atomic(account.refund_due_now, account.terms.decimals),
+            ),
+        )
+        for account in page
+    ]
+
+
+def unknown_ids(found: Sequence[Account]) -> dict[str, list[tuple[str, str]]]:
+    """Return the ids of earlier lists of each account whose use is not known, with their payers."""
+    used = [
+        fn.EXISTS(
+            model.select(model.payer).where(
+                model.payer == Payout.payer, model.payment_id == Payout.payment_id
+            )
+        )
+        for model in (PayoutEvent, PassedId)
+    ]
+    rows = (
+        Payout.select()
+        .where(
+            Payout.intent.in_(list({each.intent_id for each in found})), *(~each for each in used)
+        )
+        .order_by(Payout.created_at, Payout.payer)
+    )
+    of_place: dict[Any, dict[tuple[str, str], None]] = {}
+    for row in rows:
+        of_place.setdefault(payout_ids.place_of_row(row), {})[row.payer, row.payment_id] = None
+    return {each.id: list(of_place.get(payout_ids.place_of(each), ())) for each in found}
+
+
+def held_back(wanted: Wanted) -> list[BlockedOrder]:
+    """Return the due orders that the database holds back, at most SHOWN for each reason."""
+    found: list[BlockedOrder] = []
+    for kind in accounts.KINDS:
+        final = due(kind, wanted).where(kind.to_refund)
+        automatic = final.where(kind.model.refund_by_hand_at.is_null())
+        waits = payee_states.waiting(kind)
+        no_payee = automatic.where(~waits, kind.model.refund_address.is_null())
+        not_final = due(kind, wanted).where(kind.model.refund_due == kind.model.refund_pending)
+        found += _named(kind, not_final, PayoutReason.NOT_FINAL)
+        found += _named(
+            kind, final.where(kind.model.refund_by_hand_at.is_null(False)), PayoutReason.BY_HAND
+        )
+        found += _named(kind, no_payee, PayoutReason.NO_PAYEE)
+        found += _waiting(kind, automatic.where(waits))
+        if wanted.only is not None:
+            others = payable(kind, wanted).where(kind.intent.not_in(sorted(wanted.only)))
+            found += _named(kind, others, PayoutReason.NOT_CHOSEN)
+    return found
+
+
+def _named(kind: Kind, query: ModelSelect[Any], reason: PayoutReason) -> list[BlockedOrder]:
+    rows: Iterable[Account] = query.order_by(kind.intent).limit(SHOWN)
+    return [BlockedOrder(each.intent_id, owed_now(each), reason) for each in rows]
+
+
+def _waiting(kind: Kind, query: ModelSelect[Any]) -> list[BlockedOrder]:
+    rows: list[Account] = list(query.order_by(kind.intent).limit(SHOWN))
+    states = payee_states.of(rows)
+    return [
+        BlockedOrder(
+            each.intent_id,
+            owed_now(each),
+            PayoutReason.WAITS_UNTIL,
+            until=states[each.id].waits_until,
+        )
+        for each in rows
+    ]
+
+
+def owed_now(account: Account) -> int:
+    """Return what a list leaves out of an account: what is due, or what is not final at all."""
+    return account.refund_due_now or account.refund_due
+
+
+def total(wanted: Wanted) -> Sum:
+    """Return how many accounts are due, and what: see owed_now."""
+    found = Sum()
+    for kind in accounts.KINDS:
+        amount = kind.model.refund_due - kind.model.refund_pending
+        sums = due(kind, wanted).select(
+            fn.COUNT(kind.model.id),
+            fn.SUM(amount),
+            fn.SUM(kind.model.refund_due),
+        )
+        is_final = kind.model.refund_due > kind.model.refund_pending
+        for condition, column in ((is_final, 1), (~is_final, 2)):
+            row = sums.where(condition).scalar(as_tuple=True)
+            found += Sum(int(row[0]), int(row[column] or 0))
+    return found
+
+
+def of_another(wanted: Wanted) -> list[OrderOfAnother]:
+    """Return due orders that are on a list of another payer which can be paid."""
+    found: list[OrderOfAnother] = []
+    for kind in accounts.KINDS:
+        listed = _ready(kind, wanted).where(fn.EXISTS(_of_others(kind, wanted)))
+        due_to = {each.intent_id: each for each in listed.order_by(kind.intent).limit(SHOWN)}
+        rows = Payout.select().where(
+            Payout.intent.in_(list(due_to)), _is_of_other(wanted), _of_place(wanted)
+        )
+        latest = {row.intent_id: row for row in rows.order_by(Payout.valid_before)}
+        found += [
+            OrderOfAnother(id_, owed_now(due_to[id_]), row.payer, row.valid_before)
+            for id_, row in latest.items()
+        ]
+    return sorted(found, key=lambda each: each.intent_id)[:SHOWN]
+
+
+def _of_others(kind: Kind, wanted: Wanted) -> ModelSelect[Payout]:
+    """Select the payments of an account that are on a list of another payer which can be paid."""
+    return Payout.select(Payout.intent).where(kind.payouts, _is_of_other(wanted))
+
+
+def _is_of_other(wanted: Wanted) -> Expression:
+    found: Expression = (Payout.payer != wanted.payer) & payout_events.can_be_paid(
+        wanted.chain.chain_id
+    )
+    return found
+
+
+def _of_place(wanted: Wanted) -> Expression:
+    found: Expression = (Payout.chain_id == wanted.chain.chain_id) & (
+        Payout.token_address == wanted.token_address
+    )
+    return found
+
+
+def unbooked(wanted: Wanted) -> list[UnbookedPayment]:
+    """Return the newest payments that were seen and do not count, or not entirely."""
+    rows = PayoutEvent.select().where(
+        PayoutEvent.tenant_id == wanted.tenant_id,
+        PayoutEvent.chain_id == wanted.chain.chain_id,
+        PayoutEvent.token_address == wanted.token_address,
+        PayoutEvent.unbooked.is_null(False),
+    )
+    return [
+        UnbookedPayment(
+            row.intent_id, row.payment_id, row.payer, row.tx_hash, row.paid_to, str(row.unbooked)
+        )
+        for row in rows.order_by(PayoutEvent.block_number.desc()).limit(SHOWN)
+    ]

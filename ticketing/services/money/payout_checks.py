@@ -1,0 +1,200 @@
+"""What the nodes of a chain say about refunds before they are listed.
+
+Whether the money that the books say arrived is there, whether an id was used already, and whether
+the payer's transfer would pass.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from peewee import fn
+
+from ticketing.chain import units
+from ticketing.chain.answers import Block
+from ticketing.chain.errors import ChainMoved, NotLinked, RpcError
+from ticketing.chain.node import Node, connect_each
+from ticketing.chain.registry import Chain
+from ticketing.constants import PayoutReason
+from ticketing.models.collections import Collection as Collected
+from ticketing.models.payments import Payment
+from ticketing.models.stray_accounts import Account
+from ticketing.services.money import payout_candidates
+from ticketing.services.money.payout_candidates import Due, Wanted
+from ticketing.services.money.payout_lists import BlockedOrder
+from ticketing.services.payments import payout_events
+
+T = TypeVar("T")
+
+BEHIND_SECONDS = 2.0
+"""How long a node that lacks the last block of the worker has to get it."""
+
+_BLOCKS_SEARCHED = 2000
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Use:
+    """An id of an account that was used: by whom, and in which transaction, if that is known."""
+
+    payer: str
+    payment_id: str
+    tx_hash: str | None
+
+
+def unpaid(
+    node: Node, wanted: Wanted, page: Sequence[Due], at: Block
+) -> tuple[list[Due], list[BlockedOrder]]:
+    """Return those whose ids are not used, and the others.
+
+    Every URL is asked about the id that would be listed and about the ids of earlier lists, of all
+    payers: a node may have left out an event, and nobody must pay again. One "yes" holds an order
+    back. So does a URL that does not answer, if another id was listed before: the factory stops a
+    second payment with the same id, but not one with another id.
+    """
+    earlier = payout_candidates.unknown_ids([each.account for each in page])
+    own = {each.account.id: (wanted.payer, each.payment.id) for each in page}
+    asked = {
+        pair: each for each in page for pair in (own[each.account.id], *earlier[each.account.id])
+    }
+    used, is_certain = _used(wanted.chain, asked.keys(), at)
+    uses = {asked[payer, id_].account.id: (payer, id_) for payer, id_ in used}
+    paid_in = _transactions_of(node, wanted.chain, at, list(uses.values()))
+    free: list[Due] = []
+    blocked: list[BlockedOrder] = []
+    for each in page:
+        account_id = each.account.id
+        if account_id in uses:
+            payer, id_ = uses[account_id]
+            tx_hash = paid_in.get((payer, id_))
+            known = {"payer": payer, "payment_id": id_, "tx_hash": tx_hash}
+            blocked.append(each.blocked(PayoutReason.ALREADY_PAID, **known))
+        elif not is_certain and set(earlier[account_id]) - {own[account_id]}:
+            blocked.append(each.blocked(PayoutReason.NODES_BEHIND))
+        else:
+            free.append(each)
+    return free, blocked
+
+
+def _used(
+    chain: Chain, asked: Collection[tuple[str, str]], at: Block
+) -> tuple[set[tuple[str, str]], bool]:
+    """Return the ids that a URL calls used, and whether all URLs have answered. RpcError: none."""
+    found: set[tuple[str, str]] = set()
+    errors: list[RpcError] = []
+    urls = connect_each(chain)
+    for number, url in enumerate(urls, 1):
+        try:
+            found |= _if_behind_again(lambda url=url: url.payouts.used(asked, at))  # type: ignore[misc]
+        except RpcError as error:
+            log.warning("chain %s: URL %s: %s", chain.chain_id, number, error)
+            errors.append(error)
+    if len(errors) == len(urls):
+        raise errors[-1]
+    return found, not errors
+
+
+def covered(
+    node: Node, wanted: Wanted, page: Sequence[Due], at: Block
+) -> tuple[list[Due], list[BlockedOrder]]:
+    """Return those whose address has, or has passed on, all that it received by the books.
+
+    Balances are read in the last block that the worker has read, and nothing is subtracted:
+    refunds are not paid from there. It finds wrong books, not a node that invents collections, too.
+
+    Example: by the books an address received 12 and passed on 5. It must have at least 7.
+    """
+    if not page:
+        return [], []
+    received = _atomic(Payment, page, at)
+    collected = _atomic(Collected, page, at)
+    addresses = [each.account.terms.address for each in page]
+    try:
+        held = _if_behind_again(lambda: node.balances_in(at, wanted.token_address, addresses))
+    except (ChainMoved, NotLinked) as error:
+        log.warning("chain %s: %s", wanted.chain.chain_id, error)
+        return [], [each.blocked(PayoutReason.NODES_BEHIND) for each in page]
+    free: list[Due] = []
+    blocked: list[BlockedOrder] = []
+    for each, balance in zip(page, held, strict=True):
+        account_id = each.account.id
+        if balance + collected.get(account_id, 0) >= received.get(account_id, 0):
+            free.append(each)
+        else:
+            log.error(
+                "order %s: its address does not have what the books say it received",
+                each.account.intent_id,
+            )
+            blocked.append(each.blocked(PayoutReason.NOT_COVERED))
+    return free, blocked
+
+
+def passing(
+    node: Node, wanted: Wanted, page: Sequence[Due], is_over: Callable[[], bool]
+) -> tuple[list[Due], list[BlockedOrder]]:
+    """Return those whose transfer would pass, and those that the token refuses.
+
+    When `is_over` says so, the rest is in neither.
+    """
+    payments = [each.payment for each in page]
+    passes = node.payouts.payable(wanted.token_address, wanted.payer, payments, is_over)
+    free = [each for each in page if passes.get(each.payment.id)]
+    refused = [each for each in page if passes.get(each.payment.id) is False]
+    return free, [each.blocked(PayoutReason.TRANSFER_REFUSED) for each in refused]
+
+
+def _atomic(model: Any, page: Sequence[Due], at: Block) -> dict[str, int]:
+    """Return the sums of payments or of collections up to a block, in atomic units, by account."""
+    by_id: dict[str, Account] = {each.account.id: each.account for each in page}
+    columns = (model.intent, model.stray)
+    rows: Iterable[Any] = (
+        model.select(*columns, fn.SUM(model.amount), fn.SUM(model.dust))
+        .where(
+            model.intent.in_([account.intent_id for account in by_id.values()]),
+            model.canonical,
+            # A purchase may have booked a payment in a newer block than the worker has read.
+            model.block_number <= at.number,
+        )
+        .group_by(*columns)
+        .tuples()
+    )
+    found: dict[str, int] = {}
+    for intent_id, stray, amount, dust in rows:
+        account = by_id.get(stray or intent_id)
+        if account is not None:
+            # Postgres returns a sum as a Decimal.
+            found[account.id] = units.to_atomic(int(amount), account.terms.decimals) + int(dust)
+    return found
+
+
+def _if_behind_again(ask: Callable[[], T]) -> T:
+    """Ask a node, and once more a moment later if it lacks the last block of the worker."""
+    try:
+        return ask()
+    except (ChainMoved, NotLinked):
+        time.sleep(BEHIND_SECONDS)
+        return ask()
+
+
+def _transactions_of(
+    node: Node, chain: Chain, at: Block, uses: Sequence[tuple[str, str]]
+) -> Mapping[tuple[str, str], str]:
+    """Return the transactions that used some ids not long ago, as far as the node says."""
+    if not uses:
+        return {}
+    first = at.number - _BLOCKS_SEARCHED
+    read = payout_events.cursor(chain.chain_id)
+    if read is not None:
+        first = max(first, read.number - chain.confirmations)
+    try:
+        found = node.payouts.newest_events(sorted({id_ for _, id_ in uses}), max(0, first))
+    except RpcError as error:
+        # It is only named: the order is not listed anyway.
+        log.info("chain %s: %s", chain.chain_id, error)
+        return {}
+    return {(each.payer, each.id): each.tx_hash for each in found}
