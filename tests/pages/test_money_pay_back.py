@@ -396,7 +396,7 @@ IGNORING = {
 
 @pytest.mark.parametrize("case", IGNORING)
 def test_a_wallet_that_signs_with_another_account_is_asked_once(shop, node, ignoring, case):
-    order, open_with = ignoring
+    _, open_with = ignoring
     atomic, behaviour = IGNORING[case]
     page = open_with(atomic, **behaviour)
     press(page)
@@ -409,7 +409,7 @@ def test_a_wallet_that_signs_with_another_account_is_asked_once(shop, node, igno
 
 
 def test_a_wallet_that_rejects_sends_and_switches_is_found_out(shop, node, ignoring):
-    order, open_with = ignoring
+    _, open_with = ignoring
     page = open_with(denies=True)
     press(page)
     says(page, "Stub says that you closed the request.")
@@ -433,7 +433,7 @@ def test_a_wallet_that_rejects_and_sends_is_asked_once(shop, node, ignoring):
 
 
 def test_a_node_without_events_is_asked_about_each_account(shop, node, ignoring):
-    order, open_with = ignoring
+    _, open_with = ignoring
     no_events = {"eth_getLogs": {"code": -32005, "message": "too many blocks"}}
     page = open_with(denies=True, signer=None, rejects=no_events)
     press(page)
@@ -444,7 +444,7 @@ def test_a_node_without_events_is_asked_about_each_account(shop, node, ignoring)
 
 
 def test_an_id_that_the_account_used_for_something_else_ends_it(shop, node, ignoring):
-    order, open_with = ignoring
+    _, open_with = ignoring
     page = open_with(signer=None)
     page.evaluate("wallet.hangs.push('eth_sendTransaction')")
     press(page)
@@ -459,7 +459,7 @@ def test_an_id_that_the_account_used_for_something_else_ends_it(shop, node, igno
 
 
 def test_a_stranger_in_the_same_block_stops_nothing(shop, node, ignoring):
-    order, open_with = ignoring
+    _, open_with = ignoring
     page = open_with(signer=None)
     page.evaluate("wallet.hangs.push('eth_sendTransaction')")
     press(page)

@@ -71,7 +71,9 @@ async function request({ method, params }) {
   const answer = await own(all ?? []);
   if (signs && wallet.denies) throw REJECTED;
   if (signs && wallet.replaces) return `0x${"ab".repeat(32)}`;
-  if (method === "wallet_getCallsStatus" && wallet.silent) for (const each of answer.receipts ?? []) each.logs = [];
+  if (method === "wallet_getCallsStatus" && wallet.silent) {
+    for (const each of answer.receipts ?? []) each.logs = [];
+  }
   Object.assign(wallet, wallet.switches[method] ?? {});
   delete wallet.switches[method];
   return answer;

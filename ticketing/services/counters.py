@@ -27,7 +27,7 @@ X402_SETTLES = "x402_settles"
 """Counts what facilitators said of transfers. The label: a chain and an outcome, "8453 refused"."""
 
 REFUND_REPORTS = "refund_reports"
-"""Counts what a console page saw of refunds that is not as listed. The label: "8453 other_content"."""
+"""Counts reports of what a network says otherwise than the books. The label: "8453 id_used"."""
 
 FEW, MANY = 100, 1000
 

@@ -4,11 +4,14 @@
 
 import { onWallets, soon } from "./browser_wallets.js";
 import { approve, arrived, moves, refunds, uses } from "./money_calls.js";
+import { usedIds } from "./money_check.js";
+import { list } from "./money_list.js";
+import { showLooks } from "./money_looks.js";
+import { post } from "./money_server.js";
 import { Signed } from "./money_signed.js";
-import { fewAtATime } from "./money_check.js";
 import { announce, counted, element, number, page, part, Row, say, short } from "./money_view.js";
 import { Wallet } from "./money_wallet.js";
-import { shown, waits } from "./money_words.js";
+import { decided, shown, waits } from "./money_words.js";
 
 const FIND_MS = 300; // for wallets to announce themselves
 const LOOK_MS = 1_000;
@@ -18,7 +21,7 @@ const PRESSED_MS = 30_000; // from a press on "Your money" until this page is th
 const MOVING_AT_ONCE = 2; // calls of 100 orders in one batch. A transaction has 16.7 million gas (EIP-7825).
 const STOP = {}, AGAIN = {};
 
-const { kind, tenant, csrf } = page.dataset;
+const { kind, tenant } = page.dataset;
 const isMove = kind === "collections";
 const owners = new Map((page.dataset.owners ?? "").split(" ").map((each) => [each.toLowerCase(), each]));
 const signed = new Signed(tenant, kind);
@@ -100,7 +103,15 @@ async function start(found) {
   const run = new Run(new Wallet(found));
   const isAlone = await signed.alone(() => go(run));
   if (!isAlone) return offer(say("OtherTab"));
-  for (const row of rows) if (row.allowed) offerBack(row, run.wallet);
+  for (const row of rows) {
+    if (row.allowed) offerBack(row, run.wallet);
+    if (row.isOver && row.looks && !isHalted) showLooks(row, run.wallet, (ticked) => {
+      row.ticked = ticked;
+      row.isOver = false;
+      row.focus();
+      start(found);
+    });
+  }
 }
 
 async function go(run) {
@@ -108,6 +119,10 @@ async function go(run) {
   part("wallets").replaceChildren();
   part("lead").textContent = "";
   part("what").textContent = say("What");
+  part("what").className = "small";
+  part("sum-line").hidden = false;
+  if (!isMove) part("result").hidden = true;
+  for (const row of rows) row.hideLooks();
   part("stop").querySelector("button").onclick = () => {
     part("lead").focus();
     run.stop();
@@ -147,7 +162,7 @@ async function work(row, run) {
       if (!isKnown) throw { say: "OtherPayer", account: wallet.account };
       row.show("now", say("Look", { network: row.name }));
       await findSent(row, run);
-      const answer = await run.until(proposal(row, wallet, isConfirmed));
+      const answer = isMove ? await run.until(proposal(row, isConfirmed)) : await list(row, run);
       const calls = isMove ? moves(answer, row.token, owners) : refunds(answer, row);
       if (await isSeenLater(row, run, calls)) continue;
       row.reasons = waits(row, answer, isMove);
@@ -171,9 +186,8 @@ async function work(row, run) {
   }
 }
 
-function proposal(row, wallet, isConfirmed) {
+function proposal(row, isConfirmed) {
   const asked = { chain_id: row.chain };
-  if (!isMove) return post("payouts", { ...asked, payer: wallet.account });
   return post("collections", isConfirmed ? { ...asked, owner_confirmed: "on" } : asked);
 }
 
@@ -202,7 +216,7 @@ async function seenUses(row, run, payments, since) {
   if (logs) return uses(logs, payments, row.token);
   const accounts = new Set([...(await run.until(wallet.accounts())), ...owners.keys(), ...payers]);
   const pairs = ids.flatMap((id) => [...accounts].map((payer) => ({ id, payer, isPaid: true, hash: null })));
-  const answers = await run.until(fewAtATime(pairs, ({ payer, id }) => wallet.hasUsed(payer, id)));
+  const answers = await run.until(usedIds(wallet, pairs));
   return pairs.filter((_, at) => answers[at]);
 }
 
@@ -247,10 +261,11 @@ async function look(row, run, lost, calls) {
 
 const isMoving = (what) => what === "collect" || what === "refund";
 
-async function sign(row, run, calls, { names }) {
+async function sign(row, run, calls, { orders }) {
   const { wallet } = run;
-  for (const call of calls) {
-    for (const each of call.payments ?? []) each.name = names[each.intent] ?? say("Person");
+  for (const each of paymentsOf(calls)) {
+    const order = orders.get(each.intent);
+    Object.assign(each, { name: order.name, note: decided(order) });
   }
   const people = calls.flatMap((call) => call.payments ?? []);
   const now = (call) => (call.what === "approve" ? run.until(wallet.allowing(call)) : [call]);
@@ -373,7 +388,10 @@ function judge(row, entry, logs) {
 function count(row, call, payments) {
   for (const each of call.parts) row.finished.set(each, Date.now());
   if (call.what === "refund") {
-    for (const { name, amount } of payments) row.people.push({ name, amount: row.micro(amount) });
+    for (const { name, amount, intent } of payments) {
+      row.people.push({ name, amount: row.micro(amount) });
+      row.paid.set(intent, Date.now());
+    }
     row.moved += payments.reduce((all, { amount }) => all + row.micro(amount), 0n);
   } else if (call.what === "collect") {
     row.moved += row.micro(call.amount);
@@ -384,8 +402,13 @@ function count(row, call, payments) {
 
 async function finish(row, run) {
   row.isOver = true;
-  if (!row.moved) return row.show("wait", say("Nothing", { network: row.name }));
-  showDone(row);
+  row.ticked.clear();
+  const { unknown = [], waiting = 0 } = row.looks ?? {};
+  const open = unknown.length + waiting;
+  const text = row.moved ? say("DonePart", { sum: number(row.moved) }) : "";
+  if (open) row.show("wait", `${text} ${counted("Look", open)}`.trim());
+  else if (!row.moved) return row.show("wait", say("Nothing", { network: row.name }));
+  else showDone(row);
   row.payer = run.wallet.account;
   row.allowed = isMove ? 0n : (await run.until(soon(run.wallet.allowance(row.token)))) ?? 0n;
 }
@@ -465,9 +488,11 @@ function showProgress() {
   part("progress").hidden = false;
 }
 
+const isOpen = ({ looks }) => looks && (looks.unknown.length || looks.cautioned.length);
+
 function showResult() {
   const moved = rows.reduce((all, row) => all + row.moved, 0n);
-  if (!moved || !rows.every((row) => row.isOver)) return;
+  if (!moved || !rows.every((row) => row.isOver && !isOpen(row))) return;
   const title = say("Title", { sum: number(moved) });
   announce(title);
   part("what").textContent = title;
@@ -517,20 +542,4 @@ async function watch(row) {
     if (problem.halts) return halt(problem, entry.wallet);
     tell(row, problem, { wallet: entry?.wallet, network: row.name });
   }
-}
-
-async function post(path, fields) {
-  const body = new URLSearchParams({ csrf_token: csrf });
-  for (const [name, value] of Object.entries(fields)) {
-    for (const each of [value ?? []].flat()) body.append(name, each);
-  }
-  let answer, found;
-  try {
-    answer = await fetch(`/console/money/${path}`, { method: "POST", body, redirect: "error" });
-    found = await answer.json();
-  } catch {
-    throw { say: "Session" };
-  }
-  if (!answer.ok) throw found;
-  return found;
 }

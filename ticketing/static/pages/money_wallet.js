@@ -1,7 +1,7 @@
 // One wallet of this browser, asked by EIP-1193 and, for several calls at once, by EIP-5792.
 
 import { codeOf, reason, soon } from "./browser_wallets.js";
-import { allowanceOf, approve, eventsOf, FACTORY, refundedOf } from "./money_calls.js";
+import { allowanceOf, approve, eventsOf, FACTORY, MULTICALL, refundedAll, refundedOf, refundedOfAll } from "./money_calls.js";
 
 // Unknown method, and the codes with which wallets refuse to sign several calls at once.
 const NO_BATCH = [-32601, -32602, 4200, 5700, 5710, 5740, 5750, 5760];
@@ -65,9 +65,16 @@ export class Wallet {
   }
 
   // Whether an account has used an id. Undefined: the node does not say.
-  async hasUsed(account, id) {
-    const found = await soon(this.ask("eth_call", { to: FACTORY, data: refundedOf(account, id) }, "latest"));
+  async hasUsed(pair) {
+    const found = await soon(this.ask("eth_call", { to: FACTORY, data: refundedOf(pair) }, "latest"));
+    if (found === "0x") return false; // the factory is not there yet
     return /^0x0{63}[01]$/.test(found) ? found.endsWith("1") : undefined;
+  }
+
+  // The same of many ids in one call. Undefined if the node cannot do that.
+  async haveUsed(pairs) {
+    const data = refundedOfAll(pairs);
+    return refundedAll(await soon(this.ask("eth_call", { to: MULTICALL, data }, "latest")), pairs.length);
   }
 
   // The calls that allow what a call allows. Some tokens change an allowance from 0 only.
