@@ -34,6 +34,11 @@ class CursorSchema(BaseSchema):
         allow_none=True,
         metadata={"description": "Why x402 is off, although the chain has a facilitator."},
     )
+    note = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "What the operator can improve."},
+    )
 
 
 _STATUS = "`ready`, `read_only` (the database cannot be written: its disk is full) or `not_ready`."

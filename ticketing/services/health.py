@@ -21,12 +21,15 @@ WRITE_CHECK_SECONDS = 5.0
 _WRITE_CHECK = "readyz"
 """The row that is written: housekeeping deletes it with the counts of past minutes."""
 
+_ONE_URL = "A second RPC URL protects your refunds."
+
 
 @dataclass(frozen=True)
 class Cursor:
     """The last block of a chain that was read, and when the worker last read the chain.
 
-    `facilitator_refusal`: why x402 is off, although the chain has a facilitator.
+    `facilitator_refusal`: why x402 is off, although the chain has a facilitator. `note`: what the
+    operator can improve.
     """
 
     chain_id: int
@@ -35,6 +38,7 @@ class Cursor:
     age_seconds: int | None
     refusal: str | None
     facilitator_refusal: str | None
+    note: str | None
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,7 @@ def _cursors(enabled: Mapping[int, Chain]) -> list[Cursor]:
                 age_seconds=max(0, int((now - looked_at).total_seconds())) if looked_at else None,
                 refusal=state.refusal if state else None,
                 facilitator_refusal=_facilitator_refusal(enabled[chain_id], state),
+                note=_ONE_URL if len(enabled[chain_id].rpc_urls) == 1 else None,
             )
         )
     return found

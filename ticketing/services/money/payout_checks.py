@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 from peewee import fn
@@ -18,6 +17,7 @@ from ticketing.chain import units
 from ticketing.chain.answers import Block
 from ticketing.chain.errors import ChainMoved, NotLinked, RpcError
 from ticketing.chain.node import Node, connect_each
+from ticketing.chain.refunded_events import Refunded
 from ticketing.chain.registry import Chain
 from ticketing.constants import PayoutReason
 from ticketing.models.collections import Collection as Collected
@@ -26,7 +26,7 @@ from ticketing.models.stray_accounts import Account
 from ticketing.services.money import payout_candidates
 from ticketing.services.money.payout_candidates import Due, Wanted
 from ticketing.services.money.payout_lists import BlockedOrder
-from ticketing.services.payments import payout_events
+from ticketing.services.payments import payout_events, payout_ids, restored_payouts
 
 T = TypeVar("T")
 
@@ -36,15 +36,6 @@ BEHIND_SECONDS = 2.0
 _BLOCKS_SEARCHED = 2000
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Use:
-    """An id of an account that was used: by whom, and in which transaction, if that is known."""
-
-    payer: str
-    payment_id: str
-    tx_hash: str | None
 
 
 def unpaid(
@@ -62,9 +53,15 @@ def unpaid(
     asked = {
         pair: each for each in page for pair in (own[each.account.id], *earlier[each.account.id])
     }
-    used, is_certain = _used(wanted.chain, asked.keys(), at)
+    try:
+        used, is_certain = _used(wanted.chain, asked.keys(), at)
+    except (ChainMoved, NotLinked):
+        return [], [each.blocked(PayoutReason.NODES_BEHIND) for each in page]
     uses = {asked[payer, id_].account.id: (payer, id_) for payer, id_ in used}
     paid_in = _transactions_of(node, wanted.chain, at, list(uses.values()))
+    for account_id, event in _not_final_after_restore(node, wanted, page, at).items():
+        uses.setdefault(account_id, (event.payer, event.id))
+        paid_in.setdefault((event.payer, event.id), event.tx_hash)
     free: list[Due] = []
     blocked: list[BlockedOrder] = []
     for each in page:
@@ -95,8 +92,27 @@ def _used(
             log.warning("chain %s: URL %s: %s", chain.chain_id, number, error)
             errors.append(error)
     if len(errors) == len(urls):
-        raise errors[-1]
+        # One that lags is there soon. Nothing is known of one that does not answer.
+        raise min(errors, key=lambda error: not isinstance(error, ChainMoved | NotLinked))
     return found, not errors
+
+
+def _not_final_after_restore(
+    node: Node, wanted: Wanted, page: Sequence[Due], at: Block
+) -> dict[str, Refunded]:
+    """Return the newest event of each account that is not final, while its list may be unknown.
+
+    The worker reads events that are final. Somebody may have signed a list that the backup does not
+    know, just before the restore.
+    """
+    chain_id = wanted.chain.chain_id
+    if not restored_payouts.is_restored(chain_id):
+        return {}
+    owners = payout_ids.owners_of_ids([each.account for each in page])
+    read = payout_events.cursor(chain_id) or at
+    events = node.payouts.newest_events(sorted(owners), read.number + 1)
+    token = wanted.token_address.lower()
+    return {owners[each.id]: each for each in events if each.token_address.lower() == token}
 
 
 def covered(
@@ -183,7 +199,7 @@ def _if_behind_again(ask: Callable[[], T]) -> T:
 
 def _transactions_of(
     node: Node, chain: Chain, at: Block, uses: Sequence[tuple[str, str]]
-) -> Mapping[tuple[str, str], str]:
+) -> dict[tuple[str, str], str]:
     """Return the transactions that used some ids not long ago, as far as the node says."""
     if not uses:
         return {}

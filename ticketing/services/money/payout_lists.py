@@ -83,11 +83,19 @@ class UnbookedPayment:
 
 
 @dataclass(frozen=True)
+class ListedId:
+    """An id that was listed for a payer."""
+
+    payer: str
+    id: str
+
+
+@dataclass(frozen=True)
 class PreviewOrder:
     """An order that may stand on a list, and what to look at before.
 
     `payments` are those that no second node has seen, of which so many are needed to cover the
-    refund. `ids` are those of earlier lists whose use is not known, each with its payer.
+    refund. `ids` are those of earlier lists whose use is not known.
     """
 
     intent_id: str
@@ -96,7 +104,7 @@ class PreviewOrder:
     payee: PayeeState
     witnessed: bool
     payments: Sequence[SeenPayment]
-    ids: Sequence[tuple[str, str]]
+    ids: Sequence[ListedId]
 
 
 @dataclass(frozen=True)
