@@ -94,20 +94,34 @@ class BlockedOrderSchema(BaseSchema):
         required=True,
         allow_none=True,
         metadata=documented(
-            f"pi_{EXAMPLE_ID}", "Null: an order that is unknown since a backup was restored."
+            f"pi_{EXAMPLE_ID}",
+            "Null: an order that is unknown since a backup was restored, or money of no order.",
         ),
     )
     reason = one_of(
         BlockedReason,
         required=True,
-        metadata={"description": "The token refuses the transfer: its issuer may have frozen it."},
+        metadata={
+            "description": "`transfer_fails`: the token refuses the transfer, its issuer may have"
+            " frozen the address. `not_final`: what it holds arrived just now, and its payment is"
+            " not final yet. `another_balance`: its address holds less than was recorded. It was"
+            " collected just now, or the issuer took it. `not_over`: it is live or ended less than"
+            " 24 hours ago, so its buyer may still pay. `out_of_reach`: the wallet does not name"
+            " this network, see `owner_confirmed`."
+        },
+    )
+    atomic_amount = fields.Integer(
+        required=True,
+        attribute="amount",
+        metadata=documented(5_000_000, "What its address holds, in the token's own units."),
     )
 
 
 class LeftToCollectSchema(BaseSchema):
-    """What may be collected, and is in none of the transactions: ask again after signing.
+    """All other orders that hold something: ask again after signing.
 
-    If it stays, it is less than the minimum deposit of the exchange.
+    If it stays, it is less than the minimum deposit of the exchange, or `blocked` has named 1,000
+    orders already.
     """
 
     orders = fields.Integer(required=True, metadata=documented(0))
@@ -117,7 +131,10 @@ class LeftToCollectSchema(BaseSchema):
 
 
 class CollectionsSchema(BaseSchema):
-    """What to sign, in this order. `as_of` is the time of the last block that was read."""
+    """What to sign, in this order. `as_of` is the time of the last block that was read.
+
+    Each order that holds something is in `transactions`, in `blocked`, or counted in `left`.
+    """
 
     chain_id = fields.Integer(required=True, metadata=documented(8453))
     token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))

@@ -18,6 +18,7 @@ from ticketing.errors import (
     SecondFactorNeeded,
     StillRunning,
     TooManyMessages,
+    TooManyPayers,
     TooManyScans,
     VoucherNotApplicable,
 )
@@ -62,6 +63,7 @@ PROVED_ELSEWHERE = {
     TooManyMessages: "needs a mail server: tests/notifications/mail/test_messages.py",
     NotRedeemed: "needs a scan: tests/door/test_stolen_device.py",
     OwnerNotConfirmed: "needs a wallet of an address: tests/payments/test_collecting.py",
+    TooManyPayers: "API only: tests/payments/test_payer_proofs.py",
     TooManyScans: "needs many scans: tests/door/test_stolen_device.py",
     PaymentSent: "needs a facilitator: tests/x402/test_gasless.py",
     TransferOutdated: "needs a facilitator: tests/x402/test_gasless.py",

@@ -568,6 +568,16 @@ class CollectionPurpose(StrEnum):
 
 
 class BlockedReason(StrEnum):
-    """Why an order cannot be collected. FAILS: the token refuses the transfer, as if frozen."""
+    """Why an order that holds something cannot be collected now.
+
+    FAILS: the token refuses the transfer, as if frozen. NOT_FINAL: what it holds arrived just now.
+    ANOTHER_BALANCE: its address holds less than what is booked and final. NOT_OVER: it is live, or
+    ended less than WATCH_AFTER_END ago. OUT_OF_REACH: nobody says that the owner's address is
+    theirs on this chain.
+    """
 
     FAILS = "transfer_fails"
+    NOT_FINAL = "not_final"
+    ANOTHER_BALANCE = "another_balance"
+    NOT_OVER = "not_over"
+    OUT_OF_REACH = "out_of_reach"

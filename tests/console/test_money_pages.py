@@ -10,7 +10,9 @@ from tests.support.factories import CHAIN, new_organizer, worker_once
 from tests.support.payouts import OTHER, OWNER, fund, owed, sign, with_address
 from tests.support.refunds import account, overpay
 from ticketing.chain import abi, receivers, refunded_events
+from ticketing.constants import RefundReport
 from ticketing.models.chains import ChainState
+from ticketing.models.payouts import Payout
 from ticketing.models.wallets import Wallet
 from ticketing.pages import assets
 from ticketing.services import chains
@@ -18,6 +20,9 @@ from ticketing.worker.watcher import Watcher
 from tools import anvil
 
 MONEY = "/console/money"
+JSON = "collections", "payouts", "payouts/preview", "signed", "reports"
+"""What the script asks."""
+
 SURPLUS = 7_000_000
 
 
@@ -102,12 +107,12 @@ def test_a_reader_sees_the_money_and_no_button(venue, node):
         assert f"{MONEY}/move" not in page and f"{MONEY}/pay-back" not in page
         for path in ("move", "pay-back", f"move/safe.json?chain_id={CHAIN}"):
             assert member.get(f"{MONEY}/{path}").status_code == 403
-        for path in ("collections", "payouts", "signed", "pay-back", "pay-back/safe"):
+        for path in (*JSON, "pay-back", "pay-back/safe"):
             assert posted(member, path, payer=account(node, OTHER)).status_code == 403
 
 
 def test_a_form_of_another_session_is_refused(boss, node):
-    for path in ("collections", "payouts", "signed"):
+    for path in JSON:
         assert posted(boss, path, csrf_token="x").status_code == 403
 
 
@@ -122,18 +127,61 @@ def test_the_script_is_answered_as_the_api_answers(venue, boss, node):
 def test_the_list_of_a_payer_has_the_names_of_buyers_and_is_audited(venue, boss, node):
     fund(node, SURPLUS, OTHER)
     (buyer,) = owed(venue, node, SURPLUS)
-    found = posted(boss, "payouts", payer=account(node, OTHER)).json
+    fields = {"payer": account(node, OTHER), "accept_unwitnessed": "on"}
+    found = posted(boss, "payouts", **fields).json
     assert [each["intent_id"] for each in found["payments"]] == [buyer.intent["id"]]
     assert found["names"] == {}
     (entry, *_) = venue.api().get(f"{venue.path}/audit-log").json["data"]
     assert entry["action"] == "payouts_create_payout" and entry["actor"] != "api"
     sign(node, found, OTHER)
-    again = posted(boss, "payouts", payer=account(node, OTHER)).json
-    assert again["payments"] == [] and again["left"] == 0
+    again = posted(boss, "payouts", **fields).json
+    assert again["payments"] == [] and again["left"] == {"orders": 0, "amount": 0}
     assert [each["reason"] for each in again["blocked"]] == ["already_paid"]
 
 
-@pytest.mark.parametrize("path", ["collections", "payouts", "signed"])
+def test_the_preview_of_a_list_stores_nothing(venue, boss, node):
+    (buyer,) = owed(venue, node, SURPLUS)
+    payer = account(node, OTHER)
+    found = posted(boss, "payouts/preview", payer=payer).json
+    names = found.pop("names")
+    query = {"chain_id": CHAIN, "payer": payer}
+    assert found == venue.api().get(f"{venue.path}/payouts/preview", query_string=query).json
+    assert [each["intent_id"] for each in found["orders"]] == [buyer.intent["id"]] and names == {}
+    assert not Payout.select().exists()
+
+
+@pytest.mark.parametrize("kind", RefundReport)
+def test_a_report_is_logged_and_counted_and_the_chain_is_read(venue, boss, node, caplog, kind):
+    (buyer,) = owed(venue, node, SURPLUS)
+    fields = {"kind": str(kind), "tx_hash": "0x" + "ab" * 32, "payer": account(node, OTHER)}
+    watcher = Watcher(venue.app.extensions["ticketing"].chains[CHAIN])
+    watcher.look()
+    looked = ChainState.get().looked_at
+    answer = posted(boss, "reports", intent_ids=[buyer.intent["id"], "pi_of_nobody"], **fields)
+    assert (answer.status_code, answer.json) == (200, {})
+    (record,) = [each for each in caplog.records if each.name.endswith("refund_reports")]
+    said = record.getMessage()
+    assert record.levelname == "ERROR" and "pi_of_nobody" not in said
+    for text in (kind, buyer.intent["id"], venue.id, fields["tx_hash"], fields["payer"]):
+        assert text in said
+    scraped = venue.app.test_client().get("/metrics").text
+    assert f'ticketing_refund_reports_total{{chain_id="{CHAIN}",kind="{kind}"}} 1.0' in scraped
+    watcher.look_if_due()
+    assert ChainState.get().looked_at > looked
+    watcher.leave()
+    assert posted(boss, "payouts/preview", payer=fields["payer"]).json["orders"]
+
+
+def test_a_report_about_nobodys_order_is_refused(venue, boss, node, caplog):
+    owed(venue, node, SURPLUS)
+    for ids in ([], ["pi_of_nobody"], ["x" * 81], ["pi_1"] * 101):
+        answer = posted(boss, "reports", kind="id_used", intent_ids=ids)
+        assert answer.status_code == 422
+    assert posted(boss, "reports", kind="theft", intent_ids=["pi_1"]).status_code == 422
+    assert not [each for each in caplog.records if each.name.endswith("refund_reports")]
+
+
+@pytest.mark.parametrize("path", JSON)
 def test_an_error_is_a_code_and_a_sentence(venue, boss, node, path):
     answer = posted(boss, path, chain_id=5, payer=account(node, OTHER))
     assert answer.status_code == 422
@@ -177,7 +225,8 @@ def test_a_safe_gets_the_list_that_was_shown_and_no_other(venue, boss, node):
     payer = account(node, OTHER)
     fund(node, 3 * SURPLUS, OTHER)
     owed(venue, node, SURPLUS)
-    fields = posted(boss, "pay-back", payer=payer).text.split('/pay-back/safe"')[1]
+    asked = {"payer": payer, "accept_unwitnessed": "on"}
+    fields = posted(boss, "pay-back", **asked).text.split('/pay-back/safe"')[1]
     form = dict(re.findall(r'name="(\w+)" value="([^"]*)"', fields.split("</form>")[0]))
     file = boss.send(f"{MONEY}/pay-back/safe", form)
     assert (file.status_code, file.content_type) == (200, "application/json")

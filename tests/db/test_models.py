@@ -30,6 +30,7 @@ from ticketing.models.notifications import (
     WebhookEndpoint,
 )
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_reports import PaymentReport
 from ticketing.models.payments import Payment
 from ticketing.models.payouts import Payout, PayoutCursor
 from ticketing.models.questions import Answer, Question, QuestionOption
@@ -82,6 +83,7 @@ MODELS = (
     Voucher,
     Member,
     Payment,
+    PaymentReport,
     PaymentIntent,
     ChainBlock,
     RateCount,

@@ -44,14 +44,21 @@ def test_what_can_be_collected_is_added_up_in_indexes(acme, explained):
 
     (plan,) = (text for sql, text in plans.items() if "of_order" in sql)
     assert "USING COVERING INDEX money_of_tenant (tenant_id=? AND chain_id=? AND " in plan
-    # Once for each order, however often the sum is used.
-    assert plan.count("USING COVERING INDEX collections_intent (intent_id=? AND stray=?)") == 1
+    # Once for each order, however often the sum is used, and for the few that are not final.
+    of_orders, *of_few = plan.split("LIST SUBQUERY")
+    for part in (of_orders, *of_few):
+        assert part.count("USING COVERING INDEX collections_intent (intent_id=? AND stray=?)") == 1
+    assert len(of_few) == 2 and all("payments_of_block (chain_id=? AND " in few for few in of_few)
 
 
-def test_the_newest_payments_of_orders_are_found_by_the_orders(acme, explained):
+def test_payments_that_are_not_final_are_found_by_their_orders(acme, explained):
     """By their chain, these would be all payments of it."""
-    orders = [PaymentIntent(id=f"pi_{secrets.token_hex()}") for _ in range(collectable.PAGE)]
+    paid = {"chain_id": anvil.CHAIN_ID, "token_address": anvil.TOKEN_ADDRESS, "token_decimals": 6}
+    paid |= {"address": anvil.SELLER, "required_confirmations": 3}
+    ids = [f"pi_{secrets.token_hex()}" for _ in range(collectable.PAGE)]
+    orders = [PaymentIntent(id=each, **paid) for each in ids]
+    cursor = Block(100, "0x" + "0" * 64, clock.now())
 
-    (plan,) = explained(lambda: collectable._newest_blocks(orders)).values()
+    (plan,) = explained(lambda: collectable._pending_atomic(orders, cursor)).values()
 
     assert "(intent_id=?" in plan and "payments_of_block" not in plan

@@ -11,9 +11,9 @@ from tests.support.factories import CHAIN, PRICE
 from tests.support.injected_wallet import NO_BATCH, NO_METHOD, REJECTED, asked, until_asked
 from tests.support.money import OTHER, Shop, grow
 from tests.support.refunds import account
-from ticketing.chain import receivers
+from ticketing.chain import abi, receivers
 from tools import anvil
-from tools.headless import DESKTOP
+from tools.headless import DESKTOP, PHONE
 
 pytestmark = only_once
 
@@ -345,3 +345,45 @@ def test_a_wallet_that_is_elsewhere_after_a_reload_is_not_needed(shop, node, dep
     grow(node)
     expect(page.get_by_text("Nothing can be moved at the moment")).to_be_visible()
     assert shop.balance(shop.owner) == PRICE
+
+
+class TestWhatWaits:
+    """The page says what is left, and why. A payment is final after three blocks."""
+
+    @pytest.fixture
+    def variables(self, variables):
+        return {**variables, "CONFIRMATIONS_31337": "3"}
+
+    @pytest.mark.parametrize("screen", [DESKTOP, PHONE])
+    def test_all_that_is_final_is_moved_and_the_rest_is_counted(self, shop, node, deployed, screen):
+        """Strangers pay a unit to each order while the worker is down: it costs nobody anything."""
+        final = shop.orders(3)
+        node.rpc("anvil_mine", "0x3")
+        for each in final:
+            shop.until(each, lambda it: it["final"])
+        live = shop.remote.preflight(shop.remote.ticket()).json
+        anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, live["address"], PRICE - 1)
+        shop.until(live, lambda it: it["amount_received"])
+        shop.orders(2)
+        shop.stack.kill("worker")
+        for each in final:
+            anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, each["address"], 1)
+        page = shop.console(shop.wallet(), **screen)
+        page.get_by_role("link", name="Move it to my wallet").click()
+        arrives(shop, page, 3 * PRICE + 3)
+        says(page, "2 orders wait: something arrived just now.")
+        says(page, "1 order waits: it is still open, or ended less than 24 hours ago.")
+        assert page.locator(".notes li").count() == 2
+        assert axe(page) == []
+
+    def test_what_the_issuer_took_is_not_called_nothing(self, shop, node, deployed):
+        (order,) = shop.orders(1)
+        node.rpc("anvil_mine", "0x3")
+        shop.until(order, lambda it: it["final"])
+        slot = receivers.keccak256(abi.address_word(order["address"]) + (1).to_bytes(32))
+        node.rpc("anvil_setStorageAt", anvil.TOKEN_ADDRESS, f"0x{slot.hex()}", f"0x{3:064x}")
+        page = opened(shop)
+        press(page)
+        says(page, "Nothing can be moved on Local at the moment.")
+        says(page, "1 order waits: its address holds less than was recorded.")
+        assert asked(page, SEND) == []

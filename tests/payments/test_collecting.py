@@ -122,7 +122,9 @@ def test_one_frozen_receiver_blocks_no_other(shop, chain, node, token):
     freeze(chain, token, frozen["address"])
     answer = asked(shop)
     assert in_short(answer) == [("collect", 4, 4 * PRICE, False, True)]
-    assert answer["blocked"] == [{"intent_id": frozen["id"], "reason": "transfer_fails"}]
+    assert answer["blocked"] == [
+        {"intent_id": frozen["id"], "reason": "transfer_fails", "atomic_amount": PRICE}
+    ]
     assert answer["left"] == {"orders": 0, "atomic_amount": 0}
     sign(chain, answer)
     assert chain.held(token, chain.accounts[OWNER]) == 4 * PRICE
@@ -139,32 +141,166 @@ def test_a_frozen_gathering_receiver_is_gone_around(shop, chain, node, token):
     assert chain.held(token, chain.accounts[OWNER]) == 2 * PRICE
 
 
-def test_live_and_recent_orders_and_other_balances_are_left_out(shop, chain, node, token):
+def test_live_and_recent_orders_wait(shop, chain, node, token):
     sold(shop, node, 1)
     ticket = shop.ticket()
     buyer = shop.buyer(ticket)
     buyer.pay(node, 7)
     worker_once(shop.app)
-    assert in_short(asked(shop)) == [("collect", 1, PRICE, False, True)]
-    end(shop, node, 2000)
+    waits = [{"intent_id": buyer.intent["id"], "reason": "not_over", "atomic_amount": 7}]
+    for _ in range(2):
+        answer = asked(shop)
+        assert in_short(answer) == [("collect", 1, PRICE, False, True)]
+        assert answer["blocked"] == waits
+        end(shop, node, 2000)
     assert buyer.now()["status"] == "expired"
-    assert in_short(asked(shop)) == [("collect", 1, PRICE, False, True)]
     end(shop, node, DAY)
-    assert in_short(asked(shop)) == [("collect", 2, PRICE + 7, False, True)]
-    buyer.pay(node, 5)
-    assert in_short(asked(shop)) == [("collect", 1, PRICE, False, True)]
+    answer = asked(shop)
+    assert (in_short(answer), answer["blocked"]) == ([("collect", 2, PRICE + 7, False, True)], [])
 
 
-def test_a_payment_that_is_not_final_is_left_out(three_deep, shop, chain, node, token):
-    buyers = sold_deep(shop, node)
-    late = buyers[0]
-    assert in_short(asked(shop)) == [("collect", 1, PRICE, False, True)]
-    late.pay(node, 1)
+def test_a_payment_that_is_not_final_waits(three_deep, shop, chain, node, token):
+    (buyer,) = sold_deep(shop, node)
+    sign(chain, asked(shop))
     worker_once(shop.app)
-    assert asked(shop)["transactions"] == []
+    buyer.pay(node, 3)
+    worker_once(shop.app)
+    answer = asked(shop)
+    waits = {"intent_id": buyer.intent["id"], "reason": "not_final", "atomic_amount": 3}
+    assert (answer["transactions"], answer["blocked"]) == ([], [waits])
     node.rpc("anvil_mine", "0x2")
     worker_once(shop.app)
-    assert in_short(asked(shop)) == [("collect", 1, PRICE + 1, False, True)]
+    answer = asked(shop)
+    assert (in_short(answer), answer["blocked"]) == ([("collect", 1, 3, False, True)], [])
+
+
+def test_strangers_who_pay_again_and_again_hold_nothing_back(three_deep, shop, chain, node, token):
+    """Neither a confirmed order nor one that ended, whether the worker has read the unit or not."""
+    ended = shop.buyer(shop.ticket())
+    ended.pay(node, 7)
+    worker_once(shop.app)
+    end(shop, node, 2000)
+    end(shop, node, DAY)
+    (buyer,) = sold_deep(shop, node)
+    assert ended.now()["status"] == "expired"
+    for units in range(1, 6):
+        for each in (buyer, ended):
+            each.pay(node, 1)
+        if units % 2:
+            worker_once(shop.app)
+        answer = asked(shop)
+        assert in_short(answer) == [("collect", 2, PRICE + 7 + 2 * units, False, True)]
+        assert answer["blocked"] == []
+    sign(chain, answer)
+    assert chain.held(token, chain.accounts[OWNER]) == PRICE + 17
+    worker_once(shop.app)
+    assert asked(shop)["transactions"] == []
+
+
+def test_a_balance_below_what_is_booked_waits(shop, chain, node, token):
+    """The issuer of the token took some of it, or all."""
+    buyers = sold(shop, node, 3)
+    for buyer, left in zip(buyers, (PRICE, 3, 0), strict=True):
+        chain.take(token, buyer.intent["address"], left=left)
+    answer = asked(shop)
+    assert in_short(answer) == [("collect", 1, PRICE, False, True)]
+    assert answer["blocked"] == [
+        {"intent_id": each.intent["id"], "reason": "another_balance", "atomic_amount": left}
+        for each, left in zip(buyers[1:], (3, 0), strict=True)
+    ]
+
+
+@pytest.mark.sql
+@pytest.mark.parametrize("room", [(1000, 1000), (1, 2)])
+def test_all_money_is_proposed_or_blocked_or_left(
+    three_deep, shop, chain, node, token, tmp_path, monkeypatch, room
+):
+    """Of all kinds of orders, in orders and in money, by the books and on the chain."""
+    monkeypatch.setattr(collecting, "MOST_BLOCKED", room[0])
+    monkeypatch.setattr(collecting, "_MOST_HOLDINGS", room[1])
+    monkeypatch.setattr("ticketing.services.money.collectable.PAGE", 2)
+    ticket = shop.ticket()
+    old = shop.buyer(ticket)
+    old.pay(node, 11)
+    worker_once(shop.app)
+    end(shop, node, 2000)
+    end(shop, node, DAY)
+    recent = shop.buyer(ticket)
+    recent.pay(node, 13)
+    worker_once(shop.app)
+    end(shop, node, 2000)
+    (collected,) = sold_deep(shop, node)
+    of_order = PaymentIntent.get_by_id(collected.intent["id"])
+    secret = bytes.fromhex(of_order.wallet.secret)
+    salt = receivers.order_salt(secret, of_order.address_index)
+    chain.collect(chain.accounts[OWNER], token, [salt])
+    plain, paid_on, paid_unseen, frozen, reduced, emptied = (shop.buyer(ticket) for _ in range(6))
+    live = shop.buyer(ticket)
+    for each in (plain, paid_on, paid_unseen, frozen, reduced, emptied):
+        each.pay(node)
+    live.pay(node, 17)
+    node.rpc("anvil_mine", "0x2")
+    worker_once(shop.app)
+    buyers = [old, recent, live, plain, paid_on, paid_unseen, frozen, reduced, emptied, collected]
+    statuses = ["expired"] * 2 + ["awaiting_payment"] + ["confirmed"] * 7
+    assert [each.now()["status"] for each in buyers] == statuses
+    collected.pay(node, 23)
+    paid_on.pay(node, 29)
+    worker_once(shop.app)
+    freeze(chain, token, frozen.intent["address"])
+    assert adds_up(shop, chain, token, buyers, tmp_path) == 10
+
+    for each in (paid_unseen, old):
+        each.pay(node, 31)
+    chain.take(token, reduced.intent["address"], left=3)
+    chain.take(token, emptied.intent["address"], left=0)
+    answer = asked(shop)
+    assert counted(answer)[0] == 10
+    if room[0] == 1:  # what has no room is counted by the books
+        assert len(answer["blocked"]) == 1 and answer["left"]["orders"] > 2
+        return
+    assert counted(answer)[1] == sum(chain.held(token, each.intent["address"]) for each in buyers)
+    blocked = [
+        (recent, "not_over", 13),
+        (reduced, "another_balance", 3),
+        (emptied, "another_balance", 0),
+        (live, "not_over", 17),
+        (collected, "not_final", 23),
+        (frozen, "transfer_fails", PRICE),
+    ]
+    assert {tuple(each.values()) for each in answer["blocked"]} == {
+        (each.intent["id"], *why) for each, *why in blocked
+    }
+
+
+def adds_up(shop, chain, token, buyers, tmp_path):
+    """Check that the answer and the command's file have all that is known, and nothing else."""
+    answer = asked(shop)
+    (row,) = shop.api("read").get(f"{shop.path}/money").json["data"]
+    known = row["received"] - row["collected"]
+    at_addresses = sum(chain.held(token, each.intent["address"]) for each in buyers)
+    assert counted(answer) == (len(buyers), known) and known == at_addresses
+
+    path = tmp_path / "c.json"
+    command = ("wallet", "collections", "shop", "--chain-id", "31337", "--output", str(path))
+    said = cli(shop.app, *command)
+    file = json.loads(path.read_text())
+    (wallet,) = file["wallets"]
+    ready = [each["atomic_amount"] for each in wallet["orders"]]
+    waiting = [each["atomic_amount"] for each in file["blocked"]]
+    assert row["to_collect"] == {"orders": len(ready), "amount": sum(ready)}
+    assert sum(ready) + sum(waiting) == known
+    assert "orders not in it: 1, with 23 units: what they hold is not final yet" in said
+    assert "orders not in it: 2, with 30 units: they are live, or ended less than" in said
+    return len(ready) + len(waiting)
+
+
+def counted(answer):
+    """Return how many orders, and how much money, an answer has in all its parts."""
+    of_orders = [each for each in answer["transactions"] if each["orders"]]
+    orders = sum(each["orders"] for each in of_orders) + len(answer["blocked"])
+    parts = [*of_orders, *answer["blocked"], answer["left"]]
+    return orders + answer["left"]["orders"], sum(each["atomic_amount"] for each in parts)
 
 
 def sold_deep(shop, node):

@@ -266,10 +266,31 @@ def test_what_came_elsewhere_is_collected_there(venue, nodes_of):
     sound()
 
 
+def waiting(found):
+    """Return why orders are not collected, and what they hold."""
+    return [(each["reason"], each["atomic_amount"]) for each in found["blocked"]]
+
+
+def test_what_came_elsewhere_just_now_waits(venue, nodes_of, environ):
+    """The list itself finds it by the balance. The worker has not read the logs yet."""
+    paid_twice(venue, nodes_of, PRICE, 3)
+    other = order(venue, CHAIN)
+    pay(nodes_of, other, CHAIN)
+    path, query = f"{venue.path}/collections", {"chain_id": SECOND}
+    other.pay(nodes_of[SECOND], 4)
+    watcher = Watcher(load(environ).chains[SECOND])
+    watcher.look()
+    watcher.leave()
+    found = venue.api().get(path, query_string=query).json
+    assert [each["atomic_amount"] for each in found["transactions"] if each["orders"]] == [3]
+    assert waiting(found) == [("not_final", 4)]
+
+
 def test_a_live_order_is_collected_nowhere(venue, nodes_of):
     pay(nodes_of, order(venue), SECOND, 3)
     found = venue.api().get(f"{venue.path}/collections", query_string={"chain_id": SECOND}).json
     assert (found["transactions"], found["left"]["orders"]) == ([], 0)
+    assert waiting(found) == [("not_over", 3)]
     assert money(venue)[SECOND]["open"] == 3
 
 
@@ -283,10 +304,12 @@ def test_money_that_is_out_of_reach_is_shown_apart_and_hinders_nothing(venue, no
     settled = refund(venue, buyer, "settle", tx_hash=sent, chain_id=SECOND)
     assert settled.json["code"] == "no_refund_due"
     path, query = f"{venue.path}/collections", {"chain_id": SECOND}
-    assert venue.api().get(path, query_string=query).json["transactions"] == []
+    found = venue.api().get(path, query_string=query).json
+    assert (found["transactions"], waiting(found)) == ([], [("out_of_reach", 3)])
     query["owner_confirmed"] = "true"
     found = venue.api().get(path, query_string=query).json
     assert [each["orders"] for each in found["transactions"] if each["orders"]] == [1]
+    assert waiting(found) == []
     sound()
 
 

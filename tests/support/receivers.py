@@ -112,6 +112,12 @@ class Chain:
         (held,) = self.call(token, "balanceOf(address)", holder, returns=["uint256"])
         return held
 
+    def take(self, token, holder, *, left):
+        """Let the issuer of an odd token take what an address holds, but for `left` of it."""
+        slot = receivers.keccak256(abi.address_word(holder) + bytes(32))
+        self.rpc("anvil_setStorageAt", token, "0x" + slot.hex(), f"0x{left:064x}")
+        assert self.held(token, holder) == left
+
     def collect(self, owner, token, salts, *, direct=False, sender=STRANGER, gas=None):
         data = receivers.collect_data(owner, token, salts, direct=direct)
         return self.send(sender, receivers.FACTORY, data, gas=gas)

@@ -13,6 +13,7 @@ from schemas.intents import (
     PreflightSchema,
     PurchaseSchema,
 )
+from schemas.payers import PayerReportSchema
 from schemas.receipts import BillingChangeSchema, BillingSchema, ReceiptSchema
 from schemas.refunds import RefundAddressSchema
 from ticketing import credentials
@@ -52,6 +53,7 @@ from ticketing.errors import (
     TooManyFree,
     TooManyGuesses,
     TooManyOrders,
+    TooManyPayers,
     TooMuchUnpaid,
     VoucherInvalid,
     VoucherNotApplicable,
@@ -64,7 +66,7 @@ from ticketing.services.checkout import Order
 from ticketing.services.orders import billing, buyer_emails, intent_versions, intents, receipts
 from ticketing.services.orders.lines import all_wanted
 from ticketing.services.orders.receipts import Receipt
-from ticketing.services.payments import hold_extensions, home_choice, refund_addresses
+from ticketing.services.payments import hold_extensions, home_choice, payer_proofs, refund_addresses
 from ticketing.web import cors, guesses, secret_guards, waiting_room
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.conditional import may_have_changed, of_tag
@@ -85,7 +87,7 @@ blp = ApiBlueprint(
     guard=secret_guards.Buyer(
         open_view="preflight",
         secret_views=frozenset({"state_refund_address", "write_billing", "send_to_email"}),
-        pay_views=frozenset({"get_payment"}),
+        pay_views=frozenset({"get_payment", "tell_payer"}),
     ),
     description="Order tickets, pay for them, and get admissions.",
 )
@@ -264,6 +266,22 @@ def state_refund_address(body: dict[str, Any], tenant: str, intent_id: str) -> P
     this asks for it back, for good.
     """
     return refund_addresses.state(tenant, intent_id, **body)
+
+
+@blp.post("/intents/<intent_id>/payers")
+@idempotent
+@blp.arguments(PayerReportSchema)
+@blp.response(204)
+@blp.raises(NotFound, Invalid, TooManyPayers)
+def tell_payer(body: dict[str, Any], tenant: str, intent_id: str) -> None:
+    """Tell which account pays, when its wallet has answered the transaction's hash: 10 an order.
+
+    Send it at once: it counts until two minutes after the payment's block. If the chain then shows
+    that this account sent the transaction itself, a refund goes back to it without asking the
+    buyer. Contracts and exchanges show nothing so. A payment counts without it, too. The secret of
+    a payment link can do it.
+    """
+    payer_proofs.tell(tenant, intent_id, **body)
 
 
 @blp.post("/intents/<intent_id>/email")

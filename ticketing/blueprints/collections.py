@@ -27,8 +27,9 @@ blp = ApiBlueprint(
 def list_collections(query: dict[str, Any], tenant: str) -> Proposal:
     """Read what to sign so that what orders hold is sent to the wallet's address.
 
-    At most ten transactions of 100 orders. Live orders are left out, those that ended less than a
-    day ago, those whose payments are not final, and those that hold another sum than was recorded.
+    At most ten transactions of 100 orders. Each other order that holds something is in `blocked`
+    with a reason, or counted in `left`. An order that got more after its payment was final is
+    collected with all it holds.
     """
     return collecting.propose(
         caller().tenant_id,

@@ -22,6 +22,7 @@ receivers.py: addresses of orders that can pay one owner only, and how they are 
     and bytes of their contracts are in contracts/v1
 refunded_events.py: refunds through the factory: their ids, call data, events and transfers
 payout_calls.py: what a node is asked for payouts: balances, used ids, trials, events
+payer_calls.py: who sent a payment's transaction, and who signed the payment (EIP-3009)
 collecting.py: halves a collection that fails, until the receivers are found that make it fail
 xpub.py: an address at `0/index` of an account's public key; refuses private keys and other depths
 secret_texts.py: recognizes seed phrases and private keys that people paste by mistake

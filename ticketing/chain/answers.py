@@ -129,10 +129,10 @@ def _parse_log(raw: Any) -> Log:
         raise RpcInvalid("the node sent a log without an address")
     return Log(
         token_address=token_address.lower(),
-        tx_hash=_parse_hash(_field(raw, "transactionHash")),
+        tx_hash=parse_hash(_field(raw, "transactionHash")),
         log_index=parse_quantity(_field(raw, "logIndex"), _MOST_LOGS),
         block_number=parse_quantity(_field(raw, "blockNumber")),
-        block_hash=_parse_hash(_field(raw, "blockHash")),
+        block_hash=parse_hash(_field(raw, "blockHash")),
         sender=_parse_topic_address(topics[1]),
         recipient=_parse_topic_address(topics[2]),
         atomic_amount=parse_word(_field(raw, "data")),
@@ -144,7 +144,7 @@ def parse_block(raw: Any) -> Block:
     time = datetime.fromtimestamp(parse_quantity(_field(raw, "timestamp"), _LATEST_TIME), UTC)
     number = parse_quantity(_field(raw, "number"))
     return Block(
-        number, _parse_hash(_field(raw, "hash")), time, _parse_hash(_field(raw, "parentHash"))
+        number, parse_hash(_field(raw, "hash")), time, parse_hash(_field(raw, "parentHash"))
     )
 
 
@@ -153,7 +153,7 @@ def parse_transactions(raw: Any) -> frozenset[str] | None:
     hashes = raw.get("transactions") if isinstance(raw, dict) else None
     if not isinstance(hashes, list):
         return None
-    return frozenset(map(_parse_hash, hashes))
+    return frozenset(map(parse_hash, hashes))
 
 
 def _field(raw: Any, name: str, **default: Any) -> Any:
@@ -187,7 +187,8 @@ def parse_word(raw: Any) -> int:
     return int(raw, 16)
 
 
-def _parse_hash(raw: Any) -> str:
+def parse_hash(raw: Any) -> str:
+    """Parse the hash of a block or a transaction."""
     return "0x" + abi.word(parse_word(raw)).hex()
 
 

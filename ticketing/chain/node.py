@@ -34,6 +34,7 @@ from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, RpcError, RpcInvalid, RpcRefused
 from ticketing.chain.keccak import keccak256
+from ticketing.chain.payer_calls import PayerCalls
 from ticketing.chain.payout_calls import PayoutCalls
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import CHAIN_ID_CALL, RpcClient
@@ -110,6 +111,7 @@ class Node:
         self._old_reader = TransferReader(rpc)
         self._search: _Search | None = None
         self.payouts = PayoutCalls(rpc, chain_id)
+        self.payers = PayerCalls(rpc, chain_id)
 
     @contextmanager
     def asked_ahead(self, calls: Sequence[Call]) -> Iterator[None]:

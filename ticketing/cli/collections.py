@@ -12,6 +12,7 @@ from ticketing import clock
 from ticketing.cli import csv_file, private_file
 from ticketing.cli.base import command as in_context
 from ticketing.cli.base import config
+from ticketing.constants import BlockedReason
 from ticketing.models.wallets import Wallet
 from ticketing.services import chains
 from ticketing.services.access import tenants
@@ -19,6 +20,12 @@ from ticketing.services.money import collectable
 from ticketing.services.money.collectable import Asked, Order
 
 KIND = "ticketing-collections"
+
+_WHY = {
+    BlockedReason.NOT_FINAL: "what they hold is not final yet",
+    BlockedReason.NOT_OVER: "they are live, or ended less than 24 hours ago",
+    BlockedReason.OUT_OF_REACH: "the wallet does not name this network: use --all",
+}
 
 
 @click.command("collections")
@@ -36,10 +43,10 @@ KIND = "ticketing-collections"
 def command(tenant: str, chain_id: int, token: str | None, with_all: bool, output: Path) -> None:
     """Write which orders of TENANT (slug or id) may be collected, as JSON for tools.collect.
 
-    These are orders by the books; no node is asked. Live orders are left out, those that ended less
-    than 24 hours ago, and those with a payment that is not final. Amounts are in atomic units of
-    the token. The file has the salts of these orders and no secret: it shows which addresses belong
-    together, and cannot spend.
+    These are orders by the books; no node is asked. Live orders wait, those that ended less than 24
+    hours ago, and those that hold nothing final: they are in `blocked`, with the reason. Amounts
+    are in atomic units of the token. The file has the salts of the other orders and no secret: it
+    shows which addresses belong together, and cannot spend.
     """
     of_tenant = tenants.find(tenant).id
     chain = config().chains.get(chain_id)
@@ -53,7 +60,8 @@ def command(tenant: str, chain_id: int, token: str | None, with_all: bool, outpu
     if with_all:
         orders = collectable.issued(asked)
     else:
-        orders = collectable.booked(asked, cursor, chains.now_on(chain_id, states))
+        orders = collectable.holding(asked, cursor, chains.now_on(chain_id, states))
+    wallets, blocked = _sorted(collectable.wallets(of_tenant), orders)
     file = {
         "kind": KIND,
         "tenant": tenant,
@@ -61,21 +69,33 @@ def command(tenant: str, chain_id: int, token: str | None, with_all: bool, outpu
         "chain_id": chain_id,
         "token_address": asked.token_address,
         "decimals": states[chain_id].decimals,
-        "wallets": _wallets(collectable.wallets(of_tenant), orders),
+        "wallets": wallets,
+        "blocked": blocked,
     }
     with tempfile.TemporaryFile("w+", encoding="utf-8") as complete:
         json.dump(file, complete, indent=1)
         complete.write("\n")
         private_file.write(complete, output)
+    for reason, why in _WHY.items():
+        if amounts := [each["atomic_amount"] for each in blocked if each["reason"] == reason]:
+            count, units = len(amounts), sum(amounts)
+            click.echo(f"orders not in it: {count}, with {units} units: {why}", err=True)
 
 
-def _wallets(wallets: dict[str, Wallet], orders: Iterable[Order]) -> list[dict[str, Any]]:
+def _sorted(
+    wallets: dict[str, Wallet], orders: Iterable[Order]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the wallets with the orders that may be collected, and the other orders."""
     of_wallet: dict[str, list[dict[str, Any]]] = {wallet_id: [] for wallet_id in wallets}
+    blocked = []
     for order in orders:
-        salt = "0x" + order.salt(wallets[order.wallet_id]).hex()
-        row = {"intent_id": order.intent_id, "salt": salt, "atomic_amount": order.held}
-        of_wallet[order.wallet_id].append(row)
-    return [
+        row = {"intent_id": order.intent_id, "atomic_amount": order.held}
+        if order.blocked is None:
+            row["salt"] = "0x" + order.salt(wallets[order.wallet_id]).hex()
+            of_wallet[order.wallet_id].append(row)
+        elif order.held > 0:
+            blocked.append({**row, "reason": order.blocked})
+    rows = [
         {
             "contract_version": wallet.contract_version,
             "owner": wallet.owner,
@@ -85,3 +105,4 @@ def _wallets(wallets: dict[str, Wallet], orders: Iterable[Order]) -> list[dict[s
         }
         for wallet_id, wallet in wallets.items()
     ]
+    return rows, blocked

@@ -103,6 +103,7 @@ TicketingError
 │   ├── AnswersClosed              answers_closed
 │   ├── BillingClosed              billing_closed
 │   ├── TooManyApps                too_many_apps
+│   ├── TooManyPayers              too_many_payers
 │   └── EmailClosed                email_closed
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired

@@ -411,6 +411,13 @@ class AnswersClosed(Conflict):
     detail = "Answers can be changed until the doors open. Ask the organizer."
 
 
+class TooManyPayers(Conflict):
+    """As many payments of an order were told as it keeps."""
+
+    code = "too_many_payers"
+    detail = "No more payments can be told for this order. They count without it."
+
+
 class BillingClosed(Conflict):
     """The event was over long ago."""
 

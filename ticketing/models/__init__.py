@@ -19,6 +19,7 @@ questions.py: questions to buyers and attendees, and their answers
 stray_accounts.py: what orders received on other networks, or in other tokens, than their own
 order_networks.py: the networks on which an order could be paid
 payments.py: transfers to the addresses of orders
+payment_reports.py: which account pays, and in which transaction, as pages and storefronts tell it
 refunds.py: refunds, the addresses that buyers stated for them, waivers
 tenants.py: tenants and their settings
 wallets.py: where payments go: addresses and extended public keys; changes that wait

@@ -12,8 +12,12 @@ class Payment(BaseModel):
     `amount` is in whole micro-units, `dust` is the rest in atomic units. Only a canonical payment
     counts: a reorganization can make it non-canonical, and canonical again. `honoured`: whether
     this transfer paid for an order that had ended. None: not decided yet. `stray`: the stray
-    account that received it. Empty: the order's home did. `witnessed`: whether two nodes have it
-    with the same content. None: they were not asked yet, or one did not answer.
+    account that received it. Empty: the order's home did.
+
+    `witnessed`: whether two nodes have it with the same content. None: they were not asked yet, or
+    one did not answer. `proven`: how its sender has proven to have paid it, PayeeSource.SIGNER or
+    WALLET. Both hold for this block only. `proof_due_at`: from when the worker looks for a proof.
+    None: it need not.
     """
 
     id = TextField(primary_key=True)
@@ -32,6 +36,8 @@ class Payment(BaseModel):
     canonical = BooleanField()
     honoured = BooleanField(null=True)
     witnessed = BooleanField(null=True)
+    proven = TextField(null=True)
+    proof_due_at = UtcDateTimeField(null=True)
     seen_at = UtcDateTimeField()
 
     # No column: services set it on an instance for its response.

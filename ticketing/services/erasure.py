@@ -1,7 +1,7 @@
 """Erase personal data: names and email addresses of buyers, holders, and recipients of offers.
 
-Who waited for tickets, too. Their answers to questions and who their orders are billed to are
-deleted, and their waiting mails are dropped.
+Who waited for tickets, too. Their answers to questions, who their orders are billed to and what
+pages told about their payments are deleted, and their waiting mails are dropped.
 
 Amounts, chain addresses and transactions stay. Names in the audit log are in a table beside it, so
 the log itself stays append-only.
@@ -22,6 +22,7 @@ from ticketing.models.audit_log import AuditLogPeople
 from ticketing.models.billing import Billing
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_reports import PaymentReport
 from ticketing.models.questions import Answer, Question
 from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
 from ticketing.models.waiting_list import WaitingListEntry
@@ -167,6 +168,8 @@ def _erase_buyers(of: Expression) -> None:
     _erase_waiting(WaitingListEntry.intent.in_(orders))
     Answer.delete().where(Answer.intent.in_(orders)).execute()
     Billing.delete().where(Billing.intent.in_(orders)).execute()
+    # A payment that never came is on no chain. Those that came keep how they are proven.
+    PaymentReport.delete().where(PaymentReport.intent.in_(orders)).execute()
 
 
 def _erase_waiting(of: Expression) -> None:

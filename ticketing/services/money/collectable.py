@@ -1,28 +1,37 @@
-"""Which orders may be collected, by the books. The chain is not asked here.
+"""Which orders hold money, and which of them may be collected, by the books. No node is asked.
 
 What an order received on its home, and what it received elsewhere, are different accounts. Each is
 collected on its own chain. An order has one account at most in a token on a chain.
+
+A collection moves all that an address holds. So an order is collected as soon as a part of its
+money is final, whatever came on top of it: otherwise anybody could hold an order back by sending it
+one unit after the other.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from peewee import SQL, Case, Expression, ModelSelect, Select, fn
 
-from ticketing.chain import receivers
+from ticketing.chain import receivers, units
 from ticketing.chain.answers import Block
-from ticketing.constants import MOST_CONFIRMATIONS, WATCH_AFTER_END, IntentStatus
+from ticketing.constants import (
+    MOST_CONFIRMATIONS,
+    WATCH_AFTER_END,
+    BlockedReason,
+    IntentStatus,
+)
 from ticketing.db.connection import database
 from ticketing.models.base import literal
 from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import HAS_MONEY, PaymentIntent
 from ticketing.models.payments import PAYMENT_AT_HOME, Payment
-from ticketing.models.stray_accounts import Account, StrayAccount, id_of
+from ticketing.models.stray_accounts import SEARCHED, Account, StrayAccount, id_of
 from ticketing.models.wallets import Wallet
 from ticketing.services.orders import accounts
 from ticketing.services.orders.accounts import Kind
@@ -37,14 +46,17 @@ class Order:
     """An order whose address is a receiver.
 
     `intent_id` None: a backup was restored, and the database does not know the order. `held` is
-    what its address must hold of the order's token, in atomic units.
+    what its address must hold of the order's token, in atomic units, and `final` the part of it
+    that no reorganization removes. `blocked`: why it may not be collected now, None if it may be.
     """
 
     intent_id: str | None
     wallet_id: str
     index: int
     address: str
-    held: int
+    held: int = 0
+    final: int = 0
+    blocked: BlockedReason | None = None
 
     def salt(self, wallet: Wallet) -> bytes:
         """Return the salt of its receiver. `wallet` is its wallet."""
@@ -81,49 +93,56 @@ def wallets(tenant_id: str) -> dict[str, Wallet]:
     return {wallet.id: wallet for wallet in rows}
 
 
-def booked(
+def holding(
     asked: Asked, cursor: Block, now: datetime, *, is_owner_confirmed: bool = False
 ) -> Iterator[Order]:
-    """Yield the orders that hold something of this token and may be collected, oldest first.
+    """Yield all orders that hold something of this token by the books, oldest first.
 
-    Live orders are left out, those that ended less than a day ago, and those with a payment that is
-    not final at the worker's `cursor`: a reorganization may remove it. So is money that is out of
-    reach, unless `is_owner_confirmed`: the organizer controls the owners on this chain. Reads page
-    by page.
+    Blocked are live orders, those that ended less than a day ago, and those that hold nothing
+    final at the worker's `cursor`. So is money that is out of reach, unless `is_owner_confirmed`:
+    the organizer controls the owners on this chain. An order whose logs are being searched may
+    hold something that is not booked yet: `held` is 0. Reads page by page.
     """
-    homes = _booked(asked, cursor, _homes(asked, now))
-    strays = _booked(asked, cursor, _strays(asked, now, with_out_of_reach=is_owner_confirmed))
-    return heapq.merge(homes, strays, key=lambda order: order.intent_id or "")
+    pages = _homes(asked), _strays(asked)
+    found = (_in_pages(each, cursor, now, is_owner_confirmed) for each in pages)
+    return heapq.merge(*found, key=lambda order: order.intent_id or "")
 
 
-def _booked(asked: Asked, cursor: Block, pages: Iterator[list[Any]]) -> Iterator[Order]:
+def _in_pages(
+    pages: Iterator[list[Any]], cursor: Block, now: datetime, is_owner_confirmed: bool
+) -> Iterator[Order]:
     for page in pages:
-        held, newest = collections.held_atomic(page), _newest_blocks(page)
+        held, pending = collections.held_atomic(page), _pending_atomic(page, cursor)
         for account in page:
-            is_final = newest.get(account.id, 0) <= account.terms.final_up_to(cursor.number)
-            if is_final and held[account.id] > 0:
-                yield _order(account, held[account.id])
+            final = held[account.id] - pending.get(account.id, 0)
+            blocked = None
+            if not _has_ended(account.order, now):
+                blocked = BlockedReason.NOT_OVER
+            elif account.stray and not (account.in_reach or is_owner_confirmed):
+                blocked = BlockedReason.OUT_OF_REACH
+            elif final <= 0:
+                blocked = BlockedReason.NOT_FINAL
+            yield _order(account, held[account.id], final, blocked)
 
 
-def _homes(asked: Asked, now: datetime) -> Iterator[list[PaymentIntent]]:
+def _homes(asked: Asked) -> Iterator[list[PaymentIntent]]:
     # Most orders were collected long ago. The database leaves them out, so that they cost little.
     holds = PaymentIntent.amount_received > _collected(accounts.HOMES)
     in_token = PaymentIntent.token_address == asked.token_address
-    return _pages(asked, in_token & _is_over(now) & HAS_MONEY & holds)
+    return _pages(asked, in_token & HAS_MONEY & holds)
 
 
-def _strays(asked: Asked, now: datetime, *, with_out_of_reach: bool) -> Iterator[list[Any]]:
+def _strays(asked: Asked) -> Iterator[list[Any]]:
     after = ""
-    query = _held_elsewhere(asked, now).order_by(StrayAccount.id).limit(PAGE)
-    if not with_out_of_reach:
-        query = query.where(StrayAccount.in_reach)
+    holds = StrayAccount.amount_received > _collected(accounts.STRAYS)
+    query = _of_token(asked).where(holds | SEARCHED).order_by(StrayAccount.id).limit(PAGE)
     while page := list(query.where(StrayAccount.id > after)):
         yield page
         after = page[-1].id
 
 
-def _held_elsewhere(asked: Asked, now: datetime) -> ModelSelect[StrayAccount]:
-    """Select the stray accounts of orders that are over, whose receivers hold something."""
+def _of_token(asked: Asked) -> ModelSelect[StrayAccount]:
+    """Select the stray accounts in this token that have receivers."""
     return (
         StrayAccount.select(StrayAccount, PaymentIntent)
         .join(PaymentIntent)
@@ -131,27 +150,25 @@ def _held_elsewhere(asked: Asked, now: datetime) -> ModelSelect[StrayAccount]:
             StrayAccount.tenant_id == asked.tenant_id,
             StrayAccount.chain_id == asked.chain_id,
             StrayAccount.token_address == asked.token_address,
-            StrayAccount.amount_received > _collected(accounts.STRAYS),
             PaymentIntent.wallet.in_(list(wallets(asked.tenant_id))),
-            _is_over(now),
         )
     )
 
 
 def totals(asked: Asked, cursor: Block | None, now: datetime) -> tuple[int, Sum]:
-    """Return what was collected of orders in this token, and what `booked` yields together.
+    """Return what was collected of orders in this token, and what may be collected of others.
 
-    Of stray accounts, only the latter. Without a `cursor`, nothing may be collected. No order is
-    read.
+    That is what `holding` yields and does not block. Of stray accounts, only the latter. Without a
+    `cursor`, nothing may be collected. No order is read.
 
-    Example: 1,000 orders of 5 are over. 600 were collected, and one has a payment that is not
-    final: 3,000 were collected, and 399 orders have 1,995.
+    Example: 1,000 orders of 5 are over. 600 were collected, and the payment of one is not final:
+    3,000 were collected, and 399 orders have 1,995.
     """
     of_order = _of_order(asked, now)
     left = of_order.c.received - of_order.c.collected
     is_left = (left > 0) & of_order.c.is_over
     if cursor is not None:
-        is_left &= of_order.c.id.not_in(_pending(asked.chain_id, cursor))
+        is_left &= of_order.c.id.not_in(_nothing_final(asked.chain_id, cursor))
     sums = (
         fn.SUM(of_order.c.collected),
         fn.SUM(Case(None, [(is_left, 1)], 0)),
@@ -191,29 +208,37 @@ def _of_order(asked: Asked, now: datetime) -> Any:
 
 def _total_elsewhere(asked: Asked, cursor: Block, now: datetime) -> Sum:
     newest = cursor.number + 1 - StrayAccount.required_confirmations
-    pending = Payment.select().where(
+    pending = Payment.select(fn.COALESCE(fn.SUM(Payment.amount), 0).cast("BIGINT")).where(
         accounts.STRAYS.rows(Payment), Payment.canonical, Payment.block_number > newest
     )
     held = StrayAccount.amount_received - _collected(accounts.STRAYS)
-    query = _held_elsewhere(asked, now).where(StrayAccount.in_reach, ~fn.EXISTS(pending))
+    query = _of_token(asked).where(_is_over(now), StrayAccount.in_reach, held > 0, held > pending)
     rows: Any = query.select(fn.COUNT(SQL("*")), fn.SUM(held)).tuples()
     ((orders, amount),) = rows
     return Sum(int(orders), int(amount or 0))
 
 
-def _pending(chain_id: int, cursor: Block) -> ModelSelect[Payment]:
-    """Select the intents with a payment that is not final at the cursor: a few of a chain."""
-    # By a join, Postgres may read all orders to find these few.
-    needed = PaymentIntent.select(PaymentIntent.required_confirmations).where(
-        PaymentIntent.id == Payment.intent
-    )
-    return Payment.select(Payment.intent).where(
-        Payment.chain_id == chain_id,
-        # The index finds these. An order may have more confirmations than its chain has now.
-        Payment.block_number > cursor.number - MOST_CONFIRMATIONS,
-        Payment.block_number + needed > cursor.number + 1,
-        Payment.canonical,
-        PAYMENT_AT_HOME,
+def _nothing_final(chain_id: int, cursor: Block) -> ModelSelect[Payment]:
+    """Select the intents that hold nothing but what is not final at the cursor: a few of a chain.
+
+    Not those without a payment that is not final.
+    """
+    # By joins, Postgres may read all orders to find these few.
+    of_payment = PaymentIntent.id == Payment.intent
+    needed = PaymentIntent.select(PaymentIntent.required_confirmations).where(of_payment)
+    held = PaymentIntent.amount_received - _collected(accounts.HOMES)
+    return (
+        Payment.select(Payment.intent)
+        .where(
+            Payment.chain_id == chain_id,
+            # The index finds these. An order may have more confirmations than its chain has now.
+            Payment.block_number > cursor.number - MOST_CONFIRMATIONS,
+            Payment.block_number + needed > cursor.number + 1,
+            Payment.canonical,
+            PAYMENT_AT_HOME,
+        )
+        .group_by(Payment.intent)
+        .having(fn.SUM(Payment.amount) >= PaymentIntent.select(held).where(of_payment))
     )
 
 
@@ -221,7 +246,7 @@ def others(asked: Asked, after: str) -> Iterator[Order]:
     """Yield the chain's orders in other tokens after the id `after`, oldest first.
 
     No book says what they hold of this token: those with a stray account in it are left out, see
-    `booked`. Reads page by page.
+    `holding`. Reads page by page.
     """
     in_others = PaymentIntent.token_address != asked.token_address
     # By the id: with the chain, the database might read all strays of it for each order.
@@ -230,13 +255,13 @@ def others(asked: Asked, after: str) -> Iterator[Order]:
         StrayAccount.id == PaymentIntent.id.concat(id_)
     )
     for page in _pages(asked, in_others & ~fn.EXISTS(of_token), after):
-        yield from (_order(intent, 0) for intent in page)
+        yield from map(_order, page)
 
 
 def issued(asked: Asked) -> Iterator[Order]:
     """Yield all orders of the tenant on all chains, oldest first, with nothing held."""
     for page in _pages(asked, None):
-        yield from (_order(intent, 0) for intent in page)
+        yield from map(_order, page)
 
 
 def _is_over(now: datetime) -> Any:
@@ -246,6 +271,13 @@ def _is_over(now: datetime) -> Any:
     )
 
 
+def _has_ended(order: PaymentIntent, now: datetime) -> bool:
+    """Return whether `_is_over` selects an order."""
+    if order.status in ENDED:
+        return bool(order.ended_at <= now - WATCH_AFTER_END)
+    return bool(order.status == IntentStatus.CONFIRMED)
+
+
 def _collected(kind: Kind) -> Any:
     """Select what of an account was collected, in micro-units."""
     # Of one order it is a BIGINT. Postgres counts faster with that than with its Decimal.
@@ -253,9 +285,12 @@ def _collected(kind: Kind) -> Any:
     return Collection.select(amount).where(kind.rows(Collection), Collection.canonical)
 
 
-def _order(account: Account, held: int) -> Order:
+def _order(
+    account: Account, held: int = 0, final: int = 0, blocked: BlockedReason | None = None
+) -> Order:
     order, address = account.order, account.terms.address
-    return Order(order.id, str(order.wallet_id), order.address_index or 0, address, held)
+    index = order.address_index or 0
+    return Order(order.id, str(order.wallet_id), index, address, held, final, blocked)
 
 
 def _pages(
@@ -276,13 +311,21 @@ def _pages(
         after = page[-1].id
 
 
-def _newest_blocks(found: Sequence[Account]) -> dict[str, int]:
-    """Return the block of each account's newest payment."""
+def _pending_atomic(found: Sequence[Account], cursor: Block) -> dict[str, int]:
+    """Return what of each account's payments is not final, in atomic units. Without any: none."""
+    of = {account.id: account.terms for account in found}
+    final_up_to = {id_: terms.final_up_to(cursor.number) for id_, terms in of.items()}
     # The payments of an account are of its chain. With that in the statement, SQLite would read all
     # payments of the chain.
-    columns = Payment.intent, Payment.stray
-    newest = Payment.select(*columns, fn.MAX(Payment.block_number)).where(
-        Payment.intent.in_([account.intent_id for account in found]), Payment.canonical
+    rows = Payment.select().where(
+        Payment.intent.in_([account.intent_id for account in found]),
+        Payment.block_number > min(final_up_to.values()),
+        Payment.canonical,
     )
-    rows: Iterable[Any] = newest.group_by(*columns).tuples()
-    return {stray or intent_id: block for intent_id, stray, block in rows}
+    pending: dict[str, int] = {}
+    for row in rows:
+        account_id = row.stray or row.intent_id
+        if account_id in of and row.block_number > final_up_to[account_id]:
+            atomic = units.to_atomic(row.amount, of[account_id].decimals) + row.dust
+            pending[account_id] = pending.get(account_id, 0) + atomic
+    return pending

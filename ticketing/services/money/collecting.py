@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -11,7 +11,7 @@ from typing import Any
 
 from ticketing.chain import address as addresses
 from ticketing.chain import collecting, receivers, units
-from ticketing.chain.collecting import Holding, Sorted
+from ticketing.chain.collecting import Holding
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import Node, connect
 from ticketing.chain.registry import Chain
@@ -31,6 +31,9 @@ MOST_SECONDS = 15.0
 
 MOST_LOOKED_UP = 5_000
 """Of how many orders in other tokens one answer reads the balances."""
+
+MOST_BLOCKED = 1_000
+"""How many orders that wait one answer names."""
 
 _MOST_HOLDINGS = MOST_TRANSACTIONS * collecting.MOST_ORDERS
 
@@ -55,30 +58,35 @@ class Transaction:
 
 @dataclass(frozen=True)
 class Blocked:
-    """An order that cannot be collected at the moment. `intent_id`: see collectable.Order."""
+    """An order that cannot be collected at the moment. `amount` is what it holds, in atomic units.
+
+    `intent_id` None: a backup was restored, and the database does not know the order, or it is the
+    money of a gathering receiver.
+    """
 
     intent_id: str | None
     reason: BlockedReason
+    amount: int
 
 
 @dataclass
 class Left:
-    """What may be collected, and is in no transaction yet. `amount` is in atomic units."""
+    """What is in no transaction, and not blocked by name. `amount` is in atomic units."""
 
     orders: int = 0
     amount: int = 0
 
-    def add(self, amounts: Iterable[int]) -> None:
-        """Add orders by what they hold."""
-        for amount in amounts:
-            self.orders += 1
-            self.amount += amount
+    def add(self, orders: int, amount: int) -> None:
+        """Add some orders, and what they hold together."""
+        self.orders += orders
+        self.amount += amount
 
 
 @dataclass
 class Proposal:
     """What to sign on one chain, in this order. `as_of`: the time of the last block in the books.
 
+    Each order that holds something is in one of `transactions`, `blocked` and `left`.
     `looked_up_to`: the last order in another token whose balance was read. None: there is no more.
     """
 
@@ -133,8 +141,8 @@ def propose(
             search = _Search(node, found, wallets, decimals)
             search.check_token()
             now = chains.now_on(chain_id, states)
-            search.add_booked(
-                collectable.booked(asked, cursor, now, is_owner_confirmed=is_owner_confirmed)
+            search.add_holding(
+                collectable.holding(asked, cursor, now, is_owner_confirmed=is_owner_confirmed)
             )
             search.add_unknown(unassigned.unknown_orders(asked))
             search.add_others(collectable.others(asked, after))
@@ -197,24 +205,32 @@ class _Search:
             message = FieldMessage("address", "There is no token at this address.")
             raise Invalid({"token": [message]})
 
-    def add_booked(self, orders: Iterator[Order]) -> None:
-        """Add orders whose address holds exactly what the books say.
+    def add_holding(self, orders: Iterator[Order]) -> None:
+        """Add orders whose address holds what is booked and final, or more.
 
-        Another balance means that the books and the chain differ: the worker searches the logs
-        first. After the last transaction that has room, orders only count.
+        Less means that the books and the chain differ: it was collected just now, or the issuer
+        took it. After the last transaction that has room, no balance is read.
 
-        Example: 100 are booked and the address holds 105. The 5 arrived just now and are not read
-        yet, so the order is left out.
+        Example: 100 are booked and final, and the address holds 105. The 5 arrived just now. They
+        are moved with the 100, as anybody may do, and the worker books them.
         """
         while not self._is_full and (some := list(islice(orders, collectable.PAGE))):
             for order, held in zip(some, self._held(some), strict=True):
-                if held == order.held:
+                if order.blocked is not None:
+                    self._block(order, order.blocked, held)
+                elif held < order.final:
+                    self._block(order, BlockedReason.ANOTHER_BALANCE, held)
+                else:
                     self._add(order, held)
-        self._found.left.add(order.held for order in orders)
+        for order in orders:
+            if order.blocked is not None:
+                self._block(order, order.blocked, order.held)
+            else:
+                self._found.left.add(1, order.held)
 
     def add_unknown(self, orders: Iterator[Order]) -> None:
         """Add orders that the database does not know, since a backup was restored."""
-        while not self._is_full and (some := list(islice(orders, collectable.PAGE))):
+        while some := list(islice(orders, collectable.PAGE)):
             for order, held in zip(some, self._held(some), strict=True):
                 if held:
                     self._add(order, held)
@@ -276,6 +292,14 @@ class _Search:
     def _held(self, orders: Sequence[Order]) -> list[int]:
         token = self._found.token_address
         return self._node.holdings(token, [order.address for order in orders])
+
+    def _block(self, order: Order, reason: BlockedReason, held: int) -> None:
+        if not held and order.held <= 0:
+            return  # its logs are being searched, and nothing is there any more
+        if len(self._found.blocked) < MOST_BLOCKED:
+            self._found.blocked.append(Blocked(order.intent_id, reason, held))
+        else:
+            self._found.left.add(1, held)
 
     def _add(self, order: Order, held: int) -> None:
         wallet = self._wallets[order.wallet_id]
@@ -340,7 +364,7 @@ class _Search:
         )
 
     def _leave(self, draft: _Draft) -> None:
-        self._found.left.add(each.amount for each in draft.holdings)
+        self._found.left.add(len(draft.holdings), draft.amount)
 
     def _passes(self, draft: _Draft) -> bool:
         """Return whether a collection would succeed. True, too, if no room needs the answer."""
@@ -356,13 +380,16 @@ class _Search:
                 raise _OutOfTime
             return self._passes(_of(draft.wallet, holdings, is_direct=is_direct))
 
+        if not draft.holdings:
+            self._found.blocked.append(Blocked(None, BlockedReason.FAILS, draft.amount))
+            return
         try:
-            found = collecting.sort(draft.holdings, passes) if draft.holdings else Sorted()
+            found = collecting.sort(draft.holdings, passes)
         except _OutOfTime:
             self._leave(draft)
             return
         self._found.blocked += [
-            Blocked(each.name or None, BlockedReason.FAILS) for each in found.refused
+            Blocked(each.name or None, BlockedReason.FAILS, each.amount) for each in found.refused
         ]
         for holdings, is_direct in ((found.gathered, False), (found.direct, True)):
             part = _of(draft.wallet, holdings, is_direct=is_direct)

@@ -183,7 +183,7 @@ def unknown_orders(asked: Asked) -> Iterator[Order]:
     )
     for row in rows:
         place = _place(wallets[row.wallet_id], row.address_index)
-        yield Order(None, row.wallet_id, place.index, place.address, 0)
+        yield Order(None, row.wallet_id, place.index, place.address)
 
 
 def _rows(tenant_id: str) -> Any:

@@ -21,6 +21,7 @@ late_orders.py: whether money after the hold still buys the seats (`_may_buy`: w
     `covering` in payment_sums.py says which transfer can: a single one that covers the full amount,
     while nothing older is owed
 payees.py: who may get a refund, and how much of a transfer counts (`countable`): pure rules
+payer_proofs.py: which account has proven that it paid, so that a refund goes back to it unasked
 strays.py: what is owed of money on another network than the order's, or in another token
 adoption.py: moves an order to the network on which it was paid
 deposits.py: the deposits of who came become owed; devices_in_use.py: who may not be known yet

@@ -8,17 +8,19 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from peewee import Case, Expression, fn
+from peewee import Case, Expression, Node, fn
 
 from ticketing import clock, ids
 from ticketing.chain import units
 from ticketing.chain.answers import Transfer
 from ticketing.models.collections import Collection as Collected
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_reports import PaymentReport
 from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.wallets import Wallet
+from ticketing.models.x402 import X402Settlement
 from ticketing.services.orders import accounts
 from ticketing.services.wallets import issuing
 
@@ -240,8 +242,14 @@ def _replaced(
 
 
 def _take_out(gone: Sequence[Payment]) -> None:
-    # If a late transfer returns, the decision on it is made again, and nodes are asked again.
-    columns = {Payment.canonical: False, Payment.honoured: None, Payment.witnessed: None}
+    # If a late transfer returns, the decision on it is made again. So are those on its proofs.
+    columns = {
+        Payment.canonical: False,
+        Payment.honoured: None,
+        Payment.witnessed: None,
+        Payment.proven: None,
+        Payment.proof_due_at: None,
+    }
     Payment.update(columns).where(Payment.id.in_([each.id for each in gone])).execute()
 
 
@@ -333,6 +341,8 @@ def _write(chain_id: int, account: Account, transfer: Transfer, amount: int, dus
         Payment.block_hash: transfer.block.hash,
         Payment.block_time: transfer.block.time,
         Payment.canonical: True,
+        Payment.proven: None,
+        Payment.proof_due_at: _proof_due_at(chain_id, account, transfer),
     }
     # A decision on a transfer to another intent does not hold for this one.
     same_intent = Payment.intent == account.intent_id
@@ -355,3 +365,23 @@ def _write(chain_id: int, account: Account, transfer: Transfer, amount: int, dus
             Payment.witnessed: Case(None, [(same_intent & same_block, Payment.witnessed)], None),
         },
     ).execute()
+
+
+def _proof_due_at(chain_id: int, account: Account, transfer: Transfer) -> Node:
+    """Return since when the worker may look who paid: since a page told it, or a payer signed.
+
+    It is a part of the payment's own statement, so that it costs no other. Most have neither: NULL.
+    """
+    told = PaymentReport.select(fn.MIN(PaymentReport.told_at)).where(
+        PaymentReport.intent == account.intent_id,
+        PaymentReport.chain_id == chain_id,
+        PaymentReport.tx_hash == transfer.tx_hash,
+        PaymentReport.account == transfer.sender,
+    )
+    signed = X402Settlement.select(fn.MIN(X402Settlement.created_at)).where(
+        X402Settlement.intent == account.intent_id,
+        X402Settlement.chain_id == chain_id,
+        X402Settlement.payer == transfer.sender,
+    )
+    due_at: Node = fn.COALESCE(told, signed)
+    return due_at

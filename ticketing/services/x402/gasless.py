@@ -11,7 +11,7 @@ tabs at once: both have the same nonce, and one of them is settled.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,7 +91,7 @@ def to_sign(tenant_reference: str, intent_id: str, payer: str, config: Config) -
     deadline = min(market.now + VALID_FOR, intent.expires_at)
     if (deadline - market.now).total_seconds() < requirements.LEAST_SECONDS:
         raise IntentExpired
-    nonce = _nonce(intent, config.keyring.current)
+    nonce = _nonce(intent.id, intent.amount_received, config.keyring.current)
     payer = address.checksum(payer)
     asked = _transfer(intent, payer, math.floor(deadline.timestamp()), nonce)
     return eip3009.typed_data(
@@ -129,6 +129,12 @@ def pay(
                 raise TransferOutdated
     intents.add_payment_details([intent])
     return intent
+
+
+def nonces(intent_id: str, totals: Iterable[int], keyring: Keyring) -> set[bytes]:
+    """Return the nonces of what payers signed for an order that had received one of these sums."""
+    keys = keyring.accepted
+    return {_nonce(intent_id, total, key) for total in totals for key in keys}
 
 
 def _submit(
@@ -180,8 +186,8 @@ def _check(intent: PaymentIntent, signed: Authorization, market: Market, keyring
     if intent.chain_id != market.chain.chain_id:
         raise TransferOutdated
     asked = [
-        _transfer(intent, signed.sender, signed.valid_before, _nonce(intent, each))
-        for each in keyring.accepted
+        _transfer(intent, signed.sender, signed.valid_before, nonce)
+        for nonce in nonces(intent.id, [intent.amount_received], keyring)
     ]
     is_in_time = market.now.timestamp() < signed.valid_before <= intent.expires_at.timestamp()
     if signed not in asked or not is_in_time:
@@ -210,6 +216,6 @@ def _transfer(intent: PaymentIntent, payer: str, valid_before: int, nonce: bytes
     )
 
 
-def _nonce(intent: PaymentIntent, secret_key: str) -> bytes:
-    text = f"{intent.id} {intent.amount_received}"
+def _nonce(intent_id: str, received: int, secret_key: str) -> bytes:
+    text = f"{intent_id} {received}"
     return bytes.fromhex(keyed_digest(secret_key, "gasless-nonce", text))

@@ -7,15 +7,32 @@ export const date = (time) => new Date(time).toLocaleDateString(language, { day:
 const camel = (name) => name.split("_").map((each) => each[0].toUpperCase() + each.slice(1)).join("");
 const moment = (time) => new Date(time).toLocaleString(language);
 
+// Why orders wait, and the texts that say so.
+const WHY = {
+  transfer_fails: "Blocked",
+  not_final: "NotFinal",
+  another_balance: "AnotherBalance",
+  not_over: "NotOver",
+  out_of_reach: "OutOfReach",
+};
+
+// Directly after their money was moved, orders hold nothing, and the books do not know it yet.
+function blockedOrders(row, blocked) {
+  const waiting = blocked.filter(({ atomic_amount: amount }) => amount || !row.moved);
+  return Object.entries(WHY).flatMap(([reason, what]) => {
+    const count = waiting.filter((each) => each.reason === reason).length;
+    return count ? [counted(what, count, { network: row.name })] : [];
+  });
+}
+
 // Why something is left after it was signed: texts, or { text, orders }.
 export function waits(row, answer, isMove) {
   return isMove ? leftToMove(row, answer) : leftToPay(row, answer);
 }
 
 function leftToMove(row, { transactions, blocked, left }) {
-  const refused = blocked.filter(({ reason }) => reason !== "already_paid");
-  const texts = refused.length ? [counted("Blocked", refused.length)] : [];
-  if (left.orders && !transactions.length) {
+  const texts = blockedOrders(row, blocked);
+  if (left.atomic_amount && !transactions.length) {
     const isLess = "minimum" in page.dataset;
     texts.push(isLess ? say("Left", { amount: number(row.micro(left.atomic_amount)) }) : counted("Later", left.orders));
   }

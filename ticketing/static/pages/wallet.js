@@ -8,7 +8,9 @@ const SENT_FOR = 300_000; // After that time, a payment that never came can be s
 const RECEIPT_EVERY = 3_000;
 const SETTLING_ASKED_EVERY = 15_000; // Only the page says that a signed transfer was not sent.
 const SETTLING_AT_LEAST = 5_000; // A page that was asked for before the signature arrived is old.
+const TELL_AGAIN_AFTER = [5_000, 20_000, 0]; // Without an answer, who pays is told three times.
 const UNKNOWN_IN_A_ROW = 3; // Many nodes answer for one, and some do not know a payment yet.
+const HASH = /^0x[0-9a-f]{64}$/i;
 const place = `sent ${location.pathname.split("/")[2].split(".")[0]}`; // of what was sent for this order
 const box = () => document.getElementById("wallets");
 
@@ -172,9 +174,24 @@ async function transfer({ wallet, ask, request, from, token, chain, chainId, to,
     .finally(() => { open -= 1; });
   turn += 1; // Also a late answer counts, so that nothing is paid twice.
   said = undefined;
+  if (HASH.test(hash)) tellPayer({ account: from, tx_hash: hash.toLowerCase(), chain_id: Number(chain) });
   keep({ request, hash, chain: Number(chain), rdns: wallet.rdns, at: Date.now() });
   sent();
   show();
+}
+
+// Tells the service which account pays, so that a refund goes back to it without asking. It counts
+// only for two minutes, so it is not kept. The payment counts without it, too.
+async function tellPayer(payer) {
+  const [id, secret] = location.pathname.split("/")[2].split(/\.(.*)/s);
+  const path = `/v1/checkout/tenants/${document.getElementById("order").dataset.tenant}/intents/${id}/payers`;
+  const headers = { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" };
+  const request = { method: "POST", headers, body: JSON.stringify(payer), keepalive: true };
+  for (const pause of TELL_AGAIN_AFTER) {
+    const answer = await fetch(path, request).catch(() => undefined);
+    if (answer && answer.status !== 429 && answer.status < 500) return;
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
 }
 
 // Lets the page ask quickly for news.
@@ -262,7 +279,7 @@ function shown(amount) {
 
 // Asks the wallet for the receipt, until the page shows that the payment was seen.
 async function follow(wallet, { hash, chain, at }) {
-  if (followed === hash || !/^0x[0-9a-f]{64}$/i.test(hash)) return;
+  if (followed === hash || !HASH.test(hash)) return;
   followed = hash;
   const ask = (method, ...params) => soon(wallet.provider.request({ method, params }));
   const isKept = () => kept().hash === hash;
