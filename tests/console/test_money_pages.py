@@ -26,6 +26,14 @@ JSON = "collections", "payouts", "payouts/preview", "signed", "reports"
 SURPLUS = 7_000_000
 
 
+SCRAPER = "scrape-me-0123456789"
+
+
+@pytest.fixture
+def environ(environ):
+    return {**environ, "METRICS_TOKEN": SCRAPER}
+
+
 @pytest.fixture
 def venue(app, node):
     return with_address(app, node)
@@ -164,7 +172,8 @@ def test_a_report_is_logged_and_counted_and_the_chain_is_read(venue, boss, node,
     assert record.levelname == "ERROR" and "pi_of_nobody" not in said
     for text in (kind, buyer.intent["id"], venue.id, fields["tx_hash"], fields["payer"]):
         assert text in said
-    scraped = venue.app.test_client().get("/metrics").text
+    token = {"Authorization": f"Bearer {SCRAPER}"}
+    scraped = venue.app.test_client().get("/metrics", headers=token).text
     assert f'ticketing_refund_reports_total{{chain_id="{CHAIN}",kind="{kind}"}} 1.0' in scraped
     watcher.look_if_due()
     assert ChainState.get().looked_at > looked
