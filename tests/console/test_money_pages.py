@@ -158,6 +158,17 @@ def test_the_preview_of_a_list_stores_nothing(venue, boss, node):
     assert not Payout.select().exists()
 
 
+def test_a_list_may_be_limited_to_a_thousand_orders(venue, boss, node):
+    (buyer,) = owed(venue, node, SURPLUS)
+    fields = {"payer": account(node, OTHER), "accept_unwitnessed": "on"}
+    fund(node, SURPLUS, OTHER)
+    others = [f"pi_{at:026d}" for at in range(999)]
+    found = posted(boss, "payouts", only=[*others, buyer.intent["id"]], **fields).json
+    assert [each["intent_id"] for each in found["payments"]] == [buyer.intent["id"]]
+    found = posted(boss, "payouts", only=others, **fields).json
+    assert [each["reason"] for each in found["blocked"]] == ["not_chosen"]
+
+
 @pytest.mark.parametrize("kind", RefundReport)
 def test_a_report_is_logged_and_counted_and_the_chain_is_read(venue, boss, node, caplog, kind):
     (buyer,) = owed(venue, node, SURPLUS)

@@ -434,6 +434,25 @@ def test_a_wallet_that_rejects_and_sends_is_asked_once(shop, node, ignoring):
     assert paid(shop, 1)
 
 
+@pytest.mark.parametrize("signer", [OWNER, OTHER])
+def test_what_is_signed_after_the_page_was_closed_is_found(shop, node, ignoring, signer):
+    _, open_with = ignoring
+    page = open_with(signer=None)
+    page.evaluate("wallet.hangs.push('eth_sendTransaction')")
+    press(page)
+    until_asked(page, SEND)
+    call = asked(page, SEND)[0][0]
+    page.goto("about:blank")
+    anvil.send(node.rpc, signer, {"to": call["to"], "data": call["data"]})
+    page.goto(PAY_BACK)
+    press(page)
+    if signer == OWNER:
+        expect(page.locator("#what")).to_have_text("20.00 USDC paid back")
+    else:
+        stops(shop, page, account(node, OTHER))
+    assert asked(page, SEND) == [] and paid(shop, 1)
+
+
 def test_a_node_without_events_is_asked_about_each_account(shop, node, ignoring):
     _, open_with = ignoring
     no_events = {"eth_getLogs": {"code": -32005, "message": "too many blocks"}}

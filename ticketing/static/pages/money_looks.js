@@ -40,8 +40,9 @@ function ofCautioned(row, wallet, orders, waiting, onPay) {
   for (const { input } of boxes.flat()) input.addEventListener("change", update);
   update();
   const lines = orders.map((each, at) => {
-    const ticks = boxes[at].map(({ label }) => label);
-    return line(each, ...about(each), ...(each.isUnknown ? links(row, each) : []), ...ticks);
+    const item = line(each, ...about(each), ...(each.isUnknown ? links(row, each) : []));
+    item.append(...boxes[at].map(({ label }) => label));
+    return item;
   });
   const more = waiting > orders.length ? [element("p", say("CautionedMore", { count: orders.length, all: waiting }), "small")] : [];
   return section(say("CautionedTitle"), lines, [...more, button]);

@@ -2,10 +2,16 @@
 
 import { counted, isolated, number, page, say, short } from "./money_view.js";
 
-const language = document.documentElement.lang;
+const language = document.documentElement.lang.replace(/^en$/, "en-GB"); // as the server writes dates
 export const date = (time) => new Date(time).toLocaleDateString(language, { day: "numeric", month: "long" });
 const camel = (name) => name.split("_").map((each) => each[0].toUpperCase() + each.slice(1)).join("");
-const moment = (time) => new Date(time).toLocaleString(language);
+
+// A time in few words: "today, 14:05", or with its day.
+function moment(time) {
+  const at = new Date(time), isToday = at.toDateString() === new Date().toDateString();
+  const day = isToday ? new Intl.RelativeTimeFormat(language, { numeric: "auto" }).format(0, "day") : date(time);
+  return `${day}, ${at.toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" })}`;
+}
 
 // Why orders wait, and the texts that say so.
 const WHY = {
