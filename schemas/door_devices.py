@@ -4,7 +4,7 @@ from marshmallow import fields
 
 from schemas.base import BaseSchema, Bool, Instant, Text, an_id, documented, one_of
 from schemas.checks import Length
-from ticketing.constants import DeviceStatus
+from ticketing.scanning import DeviceStatus
 
 
 class DoorDeviceCreateSchema(BaseSchema):

@@ -4,7 +4,7 @@ from marshmallow import fields
 
 from schemas.base import BaseSchema, Instant, an_id, documented, one_of
 from schemas.scans import ScannedAdmissionSchema
-from ticketing.constants import Decision, ScanKind, ScanOutcome
+from ticketing.scanning import Decision, ScanKind, ScanOutcome
 
 
 class TicketTypeCountSchema(BaseSchema):

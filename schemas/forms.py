@@ -22,6 +22,7 @@ from schemas.events import MAX_COPIES, EventCopySchema, EventCreateSchema, start
 from schemas.messages import MessageCreateSchema
 from schemas.payouts import PayoutCreateSchema
 from schemas.people import PersonSchema
+from schemas.refunds import MAX_SIGNATURE
 from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema
 from schemas.wallets import WalletSetSchema
 from ticketing.constants import (
@@ -32,9 +33,9 @@ from ticketing.constants import (
     MAX_SAFE_INTEGER,
     MAX_TICKET_CHAINS,
     MAX_WALLET_CHAINS,
-    RefundReport,
 )
 from ticketing.errors import FieldMessage
+from ticketing.refund_reports import RefundReport
 from ticketing.roles import Role
 from ticketing.waiting_list import MAX_QUANTITY
 
@@ -171,6 +172,7 @@ class RefundAddressForm(BaseSchema):
     address = Text(required=True, validate=ADDRESS)
     chain_id = QueryInt(load_default=None, validate=Range(1, MAX_SAFE_INTEGER))
     token_address = Text(load_default=None, validate=ADDRESS)
+    signature = Text(load_default=None, validate=Length(1, MAX_SIGNATURE))
 
 
 class EmptyForm(BaseSchema):

@@ -25,7 +25,7 @@ from schemas.checks import ALWAYS, Length, Range
 from schemas.locales import a_locale, an_order_locale
 from schemas.people import BuyerSchema, NewBuyerSchema
 from schemas.questions import Answers
-from schemas.refunds import PaidRefundSchema
+from schemas.refunds import PaidRefundSchema, PayeeSchema
 from ticketing.constants import (
     CURRENCY,
     MAX_CODE_TYPED,
@@ -271,8 +271,9 @@ class StraySchema(BaseSchema):
     refund_address = fields.String(
         required=True,
         allow_none=True,
-        metadata=documented(None, "Where the buyer wants this money back, on this network."),
+        metadata=documented(None, "Where this money goes back to, on this network."),
     )
+    payee = fields.Nested(PayeeSchema, required=True)
     refunds = fields.List(
         fields.Nested(PaidRefundSchema),
         required=True,
@@ -327,8 +328,9 @@ class IntentSchema(BaseSchema):
     refund_address = fields.String(
         required=True,
         allow_none=True,
-        metadata=documented(None, "Where the buyer wants money back."),
+        metadata=documented(None, "Where money goes back to."),
     )
+    payee = fields.Nested(PayeeSchema, required=True)
     refunds = fields.List(
         fields.Nested(PaidRefundSchema),
         required=True,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import fields
+from marshmallow import fields, validate
 
 from schemas.base import (
     EXAMPLE_ADDRESS,
@@ -19,6 +19,7 @@ from ticketing.constants import (
     AdmissionStatus,
     Flag,
     IntentStatus,
+    PayeeSource,
     Publication,
     WalletKind,
 )
@@ -168,13 +169,23 @@ class RefundSettledFactSchema(RefundFactSchema):
 
 
 class RefundAddressFactSchema(BaseSchema):
-    """The buyer stated an address for refunds."""
+    """Where a refund goes was stated, counts from now on, or ended."""
 
     intent_id = an_id("pi_")
     event_id = an_id("evt_")
     chain_id = _chain(allow_none=True)
     token_address = fields.String(
         required=True, allow_none=True, metadata=documented(EXAMPLE_TOKEN)
+    )
+    source = one_of(PayeeSource, required=True, metadata={"description": "Who decided it."})
+    status = fields.String(
+        required=True,
+        validate=validate.OneOf(("waits", "counts", "ended")),
+        metadata=documented(
+            "waits",
+            "`waits`: the buyer stated an address that does not count yet. `counts`: this is where"
+            " the money goes now. `ended`: it was stopped or taken back, or its proof ended.",
+        ),
     )
 
 

@@ -11,7 +11,9 @@ class PayerReportSchema(BaseSchema):
     account = Text(
         required=True,
         validate=ADDRESS,
-        metadata=documented(EXAMPLE_PAYER, "The account that has sent the transaction."),
+        metadata=documented(
+            EXAMPLE_PAYER, "It has sent the transaction. EIP-55, or all lower case."
+        ),
     )
     tx_hash = Text(
         required=True,

@@ -13,6 +13,7 @@ from schemas.base import (
     Bool,
     Instant,
     Int,
+    Items,
     QueryInt,
     Text,
     an_id,
@@ -77,11 +78,11 @@ class PayoutCreateSchema(BaseSchema):
     class Meta:
         # A schema has an attribute of this name.
         include: ClassVar = {
-            "only": fields.List(
-                Text(required=True, validate=Length(1, 64)),
+            "only": Items(
+                Text(validate=Length(1, 80)),
                 load_default=None,
                 allow_none=True,
-                validate=Length(1, MOST_CHOSEN),
+                validate=Length(1, MOST_CHOSEN, "items"),
                 metadata=documented(None, "List only these orders. Null: all."),
             )
         }

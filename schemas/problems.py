@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from schemas.base import BaseSchema, documented
+from schemas.base import EXAMPLE_PAYER, BaseSchema, documented
 from schemas.intents import IntentSchema
 from ticketing.constants import CURRENCY
 
@@ -38,6 +38,15 @@ class ProblemSchema(BaseSchema):
             "too_many_seats",
             "With 409 voucher_not_applicable: too_many_seats, too_few_seats or"
             " not_for_these_tickets.",
+        )
+    )
+    signer = fields.String(
+        metadata=documented(EXAMPLE_PAYER, "With 409 signature_required: the account that paid.")
+    )
+    message = fields.String(
+        metadata=documented(
+            "Send the refund of my order to 0x90F79bf6EB2c4f870365E785982E1f101E93b906.",
+            "With 409 signature_required: what `signer` must sign (EIP-191).",
         )
     )
     usages_left = fields.Integer(

@@ -19,9 +19,18 @@ from schemas.base import (
     one_of,
 )
 from schemas.checks import ADDRESS, NOT_BLANK, TX_HASH, Length, Range
-from ticketing.constants import CURRENCY, MAX_PAYERS_SHOWN, MAX_SAFE_INTEGER, RefundStatus
+from ticketing.constants import (
+    CURRENCY,
+    MAX_PAYERS_SHOWN,
+    MAX_SAFE_INTEGER,
+    PayeeCaution,
+    PayeeSource,
+    RefundStatus,
+)
 
 SORTS = ("created_at", "-amount")
+MAX_SIGNATURE = 8192
+"""In characters. Contracts have signatures of any length, such as one of each owner."""
 
 
 class PayerSchema(BaseSchema):
@@ -29,6 +38,67 @@ class PayerSchema(BaseSchema):
 
     sender = fields.String(required=True, metadata=documented(EXAMPLE_PAYER))
     amount = fields.Integer(required=True, metadata=documented(55_000_000))
+
+
+class PayeeSchema(BaseSchema):
+    """Who decided where money goes back to, since when it counts, and what waits to replace it."""
+
+    source = one_of(
+        PayeeSource,
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "`signer`: the account that paid, which signed for it. `wallet`: the one"
+            " that the buyer paid with on our page. `stated`: the buyer said so. `entered`: the"
+            " organizer did, for the buyer. Null: there is no address yet."
+        },
+    )
+    effective_at = Instant(
+        required=True, allow_none=True, metadata={"description": "Since when it counts."}
+    )
+    waiting_address = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "The buyer stated this address, and it does not count yet."),
+    )
+    waits_until = Instant(
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "When `waiting_address` counts, unless the buyer's mailbox confirms it"
+            " before. Until then, the money is on no list of payouts. Null: nothing waits, or only"
+            " the mailbox can make it count."
+        },
+    )
+
+
+class PayeeStateSchema(PayeeSchema):
+    """The payee of a refund, and what to look at before you sign."""
+
+    cautions = fields.List(
+        one_of(PayeeCaution),
+        required=True,
+        metadata={
+            "description": "`email_changed_by_staff`: somebody of the organizer set the order's"
+            " email, and the buyer's mailbox has not confirmed the address since.\n\n"
+            "`replaces_proven`: another account has proven that it paid, and the buyer's mailbox"
+            " did not confirm this one.\n\n"
+            "`nobody_told`: nobody got a mail about this address.\n\n"
+            "`entered`: an administrator entered it."
+        },
+    )
+    entered_by = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "Who entered the address, for 24 hours."),
+    )
+    stated_today = fields.Boolean(
+        required=True, metadata=documented(False, "Whether it is less than a day old.")
+    )
+    differs_from_payer = fields.Boolean(
+        required=True,
+        metadata=documented(False, "Whether this address did not pay. So it is after an exchange."),
+    )
 
 
 class RefundSchema(BaseSchema):
@@ -79,8 +149,9 @@ class RefundSchema(BaseSchema):
         required=True,
         allow_none=True,
         attribute="account.refund_address",
-        metadata=documented(EXAMPLE_PAYER, "Where the buyer wants the money. Null: ask the buyer."),
+        metadata=documented(EXAMPLE_PAYER, "Where the money goes. Null: ask the buyer."),
     )
+    payee = fields.Nested(PayeeStateSchema, required=True)
     by_hand_since = Instant(
         required=True,
         allow_none=True,
@@ -192,6 +263,21 @@ class RefundWaiveSchema(AccountFieldsSchema):
     )
 
 
+class RefundPayeeSchema(AccountFieldsSchema):
+    """An address that the buyer told you, and why you enter it."""
+
+    address = Text(
+        required=True,
+        validate=ADDRESS,
+        metadata=documented(EXAMPLE_PAYER, "EIP-55, or all lower case."),
+    )
+    reason = Text(
+        required=True,
+        validate=[Length(1, 500), NOT_BLANK],
+        metadata=documented("Ada called: her mailbox is gone"),
+    )
+
+
 class RefundByHandSchema(AccountFieldsSchema):
     """Whether a refund is paid by hand."""
 
@@ -262,6 +348,16 @@ class RefundAddressSchema(AccountFieldsSchema):
         required=True,
         validate=ADDRESS,
         metadata=documented(EXAMPLE_PAYER, "EIP-55, or all lower case."),
+    )
+    signature = Text(
+        load_default=None,
+        allow_none=True,
+        validate=Length(1, MAX_SIGNATURE),
+        metadata=documented(
+            None,
+            "Only after 409 signature_required: the signature of its `message` by `signer`, in hex."
+            " By a key (EIP-191) or a contract (EIP-1271).",
+        ),
     )
 
 

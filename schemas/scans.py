@@ -15,7 +15,7 @@ from schemas.base import (
     one_of,
 )
 from schemas.checks import UUID, Length, Range
-from ticketing.constants import MAX_SCANS, MAX_UNSYNCED, Decision, ScanKind, ScanOutcome
+from ticketing.scanning import MAX_SCANS, MAX_UNSYNCED, Decision, ScanKind, ScanOutcome
 
 _NONCE = "6f0c1d1e-8a55-4b0e-9d3c-2b1f0e9d8c7b"
 _WAYS = ({"qr"}, {"code"}, {"admission_id", "generation"})

@@ -6,6 +6,7 @@ from marshmallow import fields
 
 from schemas.base import (
     EXAMPLE_ADDRESS,
+    EXAMPLE_TOKEN,
     BaseSchema,
     Bool,
     Instant,
@@ -34,6 +35,7 @@ _MOST_PASTED = 400
 
 _FILE = {
     "kind": "ticketing-recovery",
+    "version": 2,
     "tenant": "acme",
     "created_at": "2026-11-21T09:00:00Z",
     "wallets": [
@@ -41,7 +43,11 @@ _FILE = {
             "contract_version": 1,
             "owner": EXAMPLE_ADDRESS,
             "secret": "0x" + "5e" * 32,
+            "exchange": False,
+            "minimum_deposit": None,
             "chain_ids": [8453],
+            "other_chain_ids": [10],
+            "tokens": [{"chain_id": 8453, "token_address": EXAMPLE_TOKEN}],
             "next_index": 17,
             "created_at": "2026-11-20T09:00:00Z",
         }
@@ -65,8 +71,17 @@ class WalletSetSchema(BaseSchema):
         metadata=documented(
             EXAMPLE_ADDRESS,
             "An ordinary address. In mixed case its EIP-55 checksum must be right. Tokens, payment"
-            " addresses of orders, contracts of this service and addresses that nobody controls are"
-            " refused.",
+            " addresses of orders, contracts of this service, contracts that many people use and"
+            " addresses that nobody controls are refused.",
+        ),
+    )
+    contract_is_mine = Bool(
+        load_default=False,
+        metadata=documented(
+            False,
+            "There is a contract at the address, and it is your Safe or smart wallet, or a deposit"
+            " address of your exchange. Without this, a contract is refused. Once is enough for"
+            " each address.",
         ),
     )
     chain_ids = Items(
@@ -95,7 +110,7 @@ class WalletSetSchema(BaseSchema):
         metadata=documented(
             _FILE,
             "The recovery file of this address from another installation: it is continued here, at"
-            " `next_index` + 1,000,000.",
+            " `next_index` + 5,000,000.",
         ),
     )
     xpub = Text(
@@ -126,6 +141,13 @@ class WantedWalletSchema(BaseSchema):
         required=True,
         allow_none=True,
         metadata=documented([8453], "The networks on which the organizer controls the address."),
+    )
+    contract_is_mine = fields.Boolean(
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            False, "Whether the organizer said that the contract at the address is theirs."
+        ),
     )
     exchange = fields.Boolean(
         required=True,
@@ -207,6 +229,13 @@ class WalletSchema(WantedWalletSchema):
     )
 
 
+class RecoveryTokenSchema(BaseSchema):
+    """A token that orders of a wallet may hold."""
+
+    chain_id = fields.Integer(required=True, metadata=documented(8453))
+    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
+
+
 class RecoveryWalletSchema(BaseSchema):
     """One address that a tenant had as its wallet."""
 
@@ -218,7 +247,31 @@ class RecoveryWalletSchema(BaseSchema):
             "0x" + "5e" * 32, "It finds all addresses of orders. It cannot spend anything."
         ),
     )
-    chain_ids = fields.List(fields.Integer(), required=True, metadata=documented([8453]))
+    exchange = fields.Boolean(
+        required=True, metadata=documented(False, "The address belongs to an exchange.")
+    )
+    minimum_deposit = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "The exchange's minimum deposit, in micro-units."),
+    )
+    chain_ids = fields.List(
+        fields.Integer(),
+        required=True,
+        metadata=documented([8453], "The networks that the wallet names now."),
+    )
+    other_chain_ids = fields.List(
+        fields.Integer(),
+        required=True,
+        metadata=documented(
+            [10], "Other networks on which its orders may hold money: it named them once."
+        ),
+    )
+    tokens = fields.List(
+        fields.Nested(RecoveryTokenSchema),
+        required=True,
+        metadata={"description": "What its orders are paid in, or ever received."},
+    )
     next_index = fields.Integer(required=True, metadata=documented(17))
     created_at = fields.String(required=True, metadata=documented("2026-11-20T09:00:00Z"))
 
@@ -227,6 +280,7 @@ class RecoveryFileSchema(BaseSchema):
     """The recovery file. With it, `tools.collect` finds all payments without this service."""
 
     kind = fields.String(required=True, metadata=documented("ticketing-recovery"))
+    version = fields.Integer(required=True, metadata=documented(2))
     tenant = fields.String(required=True, metadata=documented("acme"))
     created_at = fields.String(required=True, metadata=documented("2026-11-21T09:00:00Z"))
     wallets = fields.List(fields.Nested(RecoveryWalletSchema), required=True)

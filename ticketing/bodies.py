@@ -2,12 +2,8 @@
 
 import re
 
-from ticketing.constants import (
-    MAX_BODY_BYTES,
-    MAX_IMAGE_BYTES,
-    MAX_IMAGE_FORM_BYTES,
-    MAX_SCANS_BODY_BYTES,
-)
+from ticketing.constants import MAX_BODY_BYTES, MAX_IMAGE_BYTES, MAX_IMAGE_FORM_BYTES
+from ticketing.scanning import MAX_SCANS_BODY_BYTES
 
 _SCANS_PATH = re.compile(r"/v1/door/tenants/[^/]+/events/[^/]+/scans")
 _IMAGE_PATH = re.compile(r"/v1/admin/tenants/[^/]+/(?:events/[^/]+/image|logo)")

@@ -67,19 +67,6 @@ PUBLICATION_MOVES: dict[Publication, frozenset[Publication]] = {
 }
 
 
-class RefundReport(StrEnum):
-    """How the network differs from the books, as seen by the page "Pay back what I owe".
-
-    `paid_by_another`: an account paid a refund that another account was asked to pay.
-    `other_content`: for the wallet's node, a buyer's payment is different or not there.
-    `id_used`: the id of a refund is used already.
-    """
-
-    PAID_BY_ANOTHER = "paid_by_another"
-    OTHER_CONTENT = "other_content"
-    ID_USED = "id_used"
-
-
 class IntentStatus(StrEnum):
     """The status of a payment intent."""
 
@@ -226,52 +213,6 @@ class RefundRecipient(StrEnum):
     ORDER_BUYER = "order_buyer"
 
 
-class DeviceStatus(StrEnum):
-    """The status of a door device."""
-
-    UNPAIRED = "unpaired"
-    PAIRED = "paired"
-    EXPIRED = "expired"
-    REVOKED = "revoked"
-
-
-class ScanKind(StrEnum):
-    """What a scan asks for."""
-
-    REDEEM = "redeem"
-    UNDO = "undo"
-
-
-class Decision(StrEnum):
-    """What a device decided by itself before it sent a scan.
-
-    It sends only scans of people whom it let in: the server redeems what is sent.
-    """
-
-    ADMITTED = "admitted"
-
-
-class ScanOutcome(StrEnum):
-    """The answer to a scan.
-
-    `conflict`: the device admitted the holder by itself, but the verdict is against it.
-    """
-
-    ADMITTED = "admitted"
-    ALREADY_REDEEMED = "already_redeemed"
-    SUSPENDED = "suspended"
-    VOID = "void"
-    SUPERSEDED = "superseded"
-    WRONG_EVENT = "wrong_event"
-    UNKNOWN = "unknown"
-    NOT_OPEN = "not_open"
-    UNDONE = "undone"
-    NOTHING_TO_UNDO = "nothing_to_undo"
-    NONCE_REUSED = "nonce_reused"
-    CONFLICT = "conflict"
-    RETURNED = "returned"
-
-
 class WalletKind(StrEnum):
     """What a wallet consists of."""
 
@@ -280,8 +221,9 @@ class WalletKind(StrEnum):
 
 
 class WalletWarning(StrEnum):
-    """What an organizer should still do for a wallet. Tickets are sold all the same."""
+    """What an organizer should still do for a wallet. Only the first one stops the sale."""
 
+    CONTRACT_UNCONFIRMED = "contract_unconfirmed"
     WALLET_UNTESTED = "wallet_untested"
     RECOVERY_FILE_NOT_SAVED = "recovery_file_not_saved"
     RECOVERY_FILE_OUTDATED = "recovery_file_outdated"
@@ -418,10 +360,6 @@ DEFAULT_OVERLAP = 3600
 """For how many seconds the old secret of a rotated key stays valid."""
 
 MAX_BODY_BYTES = 64 * 1024
-MAX_SCANS = 500
-MAX_UNSYNCED = 1_000_000
-MAX_SCANS_BODY_BYTES = 256 * 1024
-"""For the scans that a door device sends at once after it was offline."""
 
 MAX_IMAGE_BYTES = 12 * 1024 * 1024
 """Of a picture or a logo that is uploaded: a photo as a phone takes it."""
@@ -468,28 +406,8 @@ DOORS_BEFORE_START = timedelta(hours=2)
 OVER_AFTER_START = timedelta(hours=6)
 """When an event without an end is over. Until then, tickets are sold to people who walk in."""
 
-DEVICE_AFTER_END = timedelta(days=1)
-"""How long after the end of its event a door device works by default."""
-
 EVENT_WITHOUT_END = timedelta(days=1)
 """How long after its start the end of an event is assumed if it has none."""
-
-PAIRING_CODE_LIVES = timedelta(minutes=10)
-
-SEEN_EVERY = timedelta(minutes=1)
-"""How often a door device is recorded as seen, at most."""
-
-DEVICE_SILENT_AFTER = timedelta(minutes=2)
-"""A door device that was not seen for so long may be offline, and have scans to send."""
-
-BY_ID_PER_MINUTE = 60
-"""Scans that a door device may send with an id only, which no secret of the ticket proves."""
-
-SCANS_BEYOND_ADMISSIONS = 5000
-"""Rows of scans that a door device may store beyond the number of its event's admissions."""
-
-UNDO_WITHIN = timedelta(minutes=10)
-"""How long after a scan its device can undo it."""
 
 UNPAID_SHARE_PERCENT = 5
 """The part of an event's unsold seats that a client without a credential may hold unpaid."""
@@ -535,14 +453,6 @@ MAX_TICKET_CHAINS = 8
 
 MAX_WALLET_CHAINS = 64
 """Networks on which an organizer may say to control one address."""
-
-COLLECTING_GAP = 1_000_000
-"""How many unused indexes in a row end the search of a recovery file for receivers.
-
-Example: a file was saved at index 17, and the installation then issued 40,000 more addresses. The
-search goes on until index 1,000,017, and later if it finds something there. A new installation that
-continues the file starts there, so it never issues an address that the file may find.
-"""
 
 RECOVERY_FILE_TOO_OLD = 200_000
 """How many addresses a wallet may issue before its recovery file should be saved again."""

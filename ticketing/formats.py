@@ -52,6 +52,11 @@ def day(at: datetime, zone: str) -> str:
     return _written("day", _local(at, zone)[0])
 
 
+def weekday(at: datetime, zone: str) -> str:
+    """Return the day of the week of a time in an IANA zone."""
+    return str(_words()["weekdays"][_local(at, zone)[0].weekday()])
+
+
 def clock_time(at: datetime, zone: str) -> str:
     """Return a time of a day that is stated beside it, with its zone."""
     return f"{_local(at, zone)[0]:%H:%M}"

@@ -59,6 +59,9 @@ DEFAULT_NOTIFICATION_DAYS, MIN_NOTIFICATION_DAYS, MAX_NOTIFICATION_DAYS = 30, 7,
 DEFAULT_WALLET_CHANGE_HOURS, MAX_WALLET_CHANGE_HOURS = 24, 720
 """How long a change of the wallet waits, and how long an administrator must have been one."""
 
+DEFAULT_REFUND_CHANGE_HOURS, MAX_REFUND_CHANGE_HOURS = 24, 168
+"""How long a stated refund address waits that the buyer's mailbox does not confirm."""
+
 DEFAULT_PERSONAL_DATA_DAYS = 90
 MAX_PERSONAL_DATA_DAYS = 3650
 """Days after the end of an event. Then names and email addresses are erased."""

@@ -10,6 +10,7 @@ EMBED = "/_e/"
 """The path before the cards of events. Other websites show them in frames."""
 
 ORDER, PAYMENT, TICKET, TRANSFER, PLACE = "/o/", "/_p/", "/t/", "/x/", "/_w/"
+PAYEE_CHANGE = "/_r/"
 
 
 def order(intent_id: str, keyring: Keyring) -> str:
@@ -20,6 +21,12 @@ def order(intent_id: str, keyring: Keyring) -> str:
 def payment(intent_id: str, keyring: Keyring) -> str:
     """Return the path of the page on which anybody can pay for an order."""
     return f"{PAYMENT}{intent_id}.{credentials.pay_secret(keyring.current, intent_id)}"
+
+
+def payee_change(intent_id: str, change_id: str, salt: str, keyring: Keyring) -> str:
+    """Return the path of the page that confirms or stops a new address for an order's refund."""
+    secret = credentials.change_secret(keyring.current, intent_id, change_id, salt)
+    return f"{PAYEE_CHANGE}{intent_id}.{change_id}.{secret}"
 
 
 def ticket(code: str) -> str:

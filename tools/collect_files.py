@@ -7,15 +7,15 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ticketing import nesting
-from ticketing.chain import address, receivers
+from ticketing.chain import address, nesting, receivers
 
 COLLECTIONS = "ticketing-collections"
 RECOVERY = "ticketing-recovery"
+RECOVERY_VERSION = 2
 MOST_BYTES = 512 * 1024 * 1024
 
 _WORD = re.compile(r"0x[0-9a-fA-F]{64}")
@@ -42,7 +42,9 @@ class ListedOrder:
 class OwnerWallet:
     """A wallet of an address. `chain_ids`: where the organizer says to control the address.
 
-    It has either `orders`, or a `secret` from which all salts follow.
+    It has either `orders`, or a `secret` from which all salts follow. `other_chain_ids`: where its
+    orders may hold money, besides. None: the file does not say. `tokens` are (chain id, address).
+    `least_collected`: an exchange's minimum deposit, in micro-units.
     """
 
     owner: str
@@ -51,28 +53,43 @@ class OwnerWallet:
     least_collected: int | None = None
     secret: bytes | None = field(default=None, repr=False)
     next_index: int = 1
+    is_exchange: bool = False
+    other_chain_ids: frozenset[int] | None = None
+    tokens: frozenset[tuple[int, str]] = frozenset()
 
 
 @dataclass(frozen=True)
 class CollectFile:
-    """What a file says. A recovery file has neither chain nor token."""
+    """What a file says. A recovery file has a version, and neither chain nor token."""
 
     wallets: Sequence[OwnerWallet]
     chain_id: int | None = None
     token_address: str | None = None
+    recovery_version: int | None = None
+
+    @property
+    def chain_ids(self) -> frozenset[int]:
+        """All networks on which orders of its wallets may hold money."""
+        every = (each.chain_ids | (each.other_chain_ids or frozenset()) for each in self.wallets)
+        return frozenset().union(*every)
 
 
-def read_file(path: Path) -> CollectFile:
-    """Read a file of `wallet collections`, or a recovery file. Refused if it is neither."""
+def read_json(path: Path) -> Any:
+    """Read a file of JSON. Refused if it is none, or larger than MOST_BYTES."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise Refused(f"{path} is too large")
         text = path.read_bytes()
-        found = None if nesting.is_too_deep(text) else json.loads(text)
+        return None if nesting.is_too_deep(text) else json.loads(text)
     except OSError as error:
         raise Refused(f"cannot read {path}: {error.strerror}") from None
     except ValueError:
         raise Refused(f"{path} is not JSON") from None
+
+
+def read_file(path: Path) -> CollectFile:
+    """Read a file of `wallet collections`, or a recovery file. Refused if it is neither."""
+    found = read_json(path)
     kind = found.get("kind") if isinstance(found, dict) else None
     try:
         if kind == COLLECTIONS:
@@ -80,7 +97,11 @@ def read_file(path: Path) -> CollectFile:
             token = address.parse(_get(found, "token_address", str))
             return CollectFile(wallets, _get(found, "chain_id", int), token)
         if kind == RECOVERY:
-            return CollectFile([_recovered(each) for each in _list(found, "wallets")])
+            version = 1 if "version" not in found else _get(found, "version", int)
+            if not 0 < version <= RECOVERY_VERSION:
+                raise ValueError(f"version {version} is not known: update this program")
+            wallets = [_recovered(each, version) for each in _list(found, "wallets")]
+            return CollectFile(wallets, recovery_version=version)
     except ValueError as error:
         # These messages are ours, and name fields only: the values may be secrets.
         raise Refused(f"{path} is not a valid file: {error}") from None
@@ -117,11 +138,24 @@ def _listed(row: Any) -> OwnerWallet:
     return OwnerWallet(*_owner_of(row), orders, least if type(least) is int else None)
 
 
-def _recovered(row: Any) -> OwnerWallet:
+def _recovered(row: Any, version: int) -> OwnerWallet:
     next_index = _get(row, "next_index", int)
     if not 0 < next_index <= receivers.MOST_INDEX:
         raise ValueError("a next_index is out of range")
-    return OwnerWallet(*_owner_of(row), secret=_word(row, "secret"), next_index=next_index)
+    wallet = OwnerWallet(*_owner_of(row), secret=_word(row, "secret"), next_index=next_index)
+    if version == 1:
+        return wallet
+    least = row.get("minimum_deposit")
+    return replace(
+        wallet,
+        is_exchange=_get(row, "exchange", bool),
+        least_collected=None if least is None else _get(row, "minimum_deposit", int),
+        other_chain_ids=_chain_ids(row, "other_chain_ids"),
+        tokens=frozenset(
+            (_get(each, "chain_id", int), address.parse(_get(each, "token_address", str)))
+            for each in _list(row, "tokens")
+        ),
+    )
 
 
 def _owner_of(row: Any) -> tuple[str, frozenset[int]]:
@@ -132,10 +166,14 @@ def _owner_of(row: Any) -> tuple[str, frozenset[int]]:
         owner = address.parse(_get(row, "owner", str))
     except ValueError:
         raise ValueError("an owner is not an address") from None
-    chain_ids = _list(row, "chain_ids")
+    return owner, _chain_ids(row, "chain_ids")
+
+
+def _chain_ids(row: Any, name: str) -> frozenset[int]:
+    chain_ids = _list(row, name)
     if not all(type(each) is int for each in chain_ids):
-        raise ValueError("chain_ids are not numbers")
-    return owner, frozenset(chain_ids)
+        raise ValueError(f"{name} are not numbers")
+    return frozenset(chain_ids)
 
 
 def _word(row: Any, name: str) -> bytes:

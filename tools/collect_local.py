@@ -11,7 +11,7 @@ import sys
 
 from dotenv import dotenv_values
 
-from tools import anvil, collect
+from tools import anvil, collect, collect_networks
 from tools.run import ENV_FILE, TENANT, VAR
 from tools.stack import ROOT
 
@@ -31,7 +31,7 @@ def main() -> None:
     KEY_FILE.write_text(GAS_KEY)
     are_complete = [_collect(chain_id, str(url)) for chain_id, url in rpc_urls.items()]
     if not all(are_complete):
-        sys.exit(collect.SOMETHING_LEFT)
+        sys.exit(collect_networks.SOMETHING_LEFT)
 
 
 def _collect(chain_id: int, rpc_url: str) -> bool:
@@ -44,7 +44,7 @@ def _collect(chain_id: int, rpc_url: str) -> bool:
         # The file is of the local chain, and tools.collect refuses a node of another one.
         collect.main([str(COLLECTIONS_FILE), "--rpc", rpc_url, "--key-file", str(KEY_FILE)])
     except SystemExit as ended:
-        if ended.code != collect.SOMETHING_LEFT:
+        if ended.code != collect_networks.SOMETHING_LEFT:
             raise
         return False
     return True

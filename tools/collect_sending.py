@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
+
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
 
 from ticketing.chain.answers import MOST_WORD, parse_quantity
 from ticketing.chain.endpoint import Call
@@ -14,16 +17,8 @@ from ticketing.chain.keccak import keccak256
 from ticketing.chain.rpc import RpcClient
 from tools.collect_files import Refused
 
-try:
-    from eth_account import Account
-    from eth_account.signers.local import LocalAccount
-except ImportError:
-    sys.exit(
-        "Error: this program needs eth-account. Install it with"
-        f" '{sys.executable} -m pip install eth-account'."
-    )
-
 GWEI = 10**9
+COIN_DECIMALS = 18
 MINED_SECONDS = 300
 """How long to wait for a transaction. The next run waits for the same one again."""
 
@@ -57,15 +52,27 @@ class PatientClient(RpcClient):
     """Asks a node that is silent, or limits its rate, again after a pause."""
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
-        """Return the results of `calls`, in their order. RpcError after ATTEMPTS."""
-        for _ in range(ATTEMPTS - 1):
+        """Return the results of `calls`, in their order. RpcError after ATTEMPTS without any.
+
+        After each limit, half as many are asked at once: a node may count them, not the requests.
+        """
+        results: list[Any] = []
+        at_once, failures = len(calls), 0
+        while len(results) < len(calls):
+            some = calls[len(results) : len(results) + at_once]
             try:
-                return super().batch(calls)
-            except RpcLimited as error:
-                time.sleep(error.retry_after)
-            except RpcSilent:
-                time.sleep(SILENT_SECONDS)
-        return super().batch(calls)
+                results += super().batch(some)
+                failures = 0
+            except (RpcLimited, RpcSilent) as error:
+                failures += 1
+                if failures == ATTEMPTS:
+                    raise
+                if isinstance(error, RpcSilent):
+                    time.sleep(SILENT_SECONDS)
+                else:
+                    time.sleep(error.retry_after)
+                    at_once = max(1, len(some) // 2)
+        return results
 
 
 class Sender:
@@ -86,6 +93,11 @@ class Sender:
     def address(self) -> str:
         """The account that pays for gas."""
         return str(self._account.address)
+
+    @property
+    def coins(self) -> Decimal:
+        """What the account has for gas, in whole coins."""
+        return Decimal(self._ask("eth_getBalance", self.address, "latest")).scaleb(-COIN_DECIMALS)
 
     def wait_for_earlier(self) -> None:
         """Wait until no transaction of the account is pending, for example of a killed run."""

@@ -26,7 +26,15 @@ TEMPLATE = FOLDER / "messages.pot"
 SHIPPED = list(LOCALES)[1:]
 """The languages with a catalog. Messages are written in the first of all, English."""
 
-_OF_ORGANIZERS = ("member_", "message_written", "password_", "sale", "wallet_", "webhook_")
+_OF_ORGANIZERS = (
+    "member_",
+    "message_written",
+    "password_",
+    "refunds_",
+    "sale",
+    "wallet_",
+    "webhook_",
+)
 _JINJA = "jinja2.ext.babel_extract"
 # The console stays English, and so do mails to people who work for the organizer.
 _METHODS = [

@@ -18,9 +18,10 @@ from tests.support.factories import (
     worker_once,
 )
 from tests.support.one_of_each import entry_for
+from tests.support.payees import enter
 from tests.support.payouts import mark, of_an_address
 from tests.support.photos import photo
-from tests.support.refunds import account, give_back, state
+from tests.support.refunds import FRIEND_ADDRESS, account, give_back
 from tests.support.routes import endpoints
 from ticketing import clock
 from ticketing.db.connection import database, write_transaction
@@ -177,10 +178,16 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     assert me.post(f"{path}/refunds/settle", given_back).json["left"] == 0
     me.post(f"{path}/refunds/waive", {"max_amount": 1, "reason": "fees"})
     of_an_address(dusted)
-    assert state(dusted, anvil.BUYER).status_code == 200
+    assert enter(acme, dusted, FRIEND_ADDRESS).status_code == 200
     for by_hand in (True, False):
         assert mark(acme, dusted, by_hand).status_code == 200
-    assert me.post(f"{path}/payouts", {"chain_id": CHAIN, "payer": anvil.BUYER}).json["sum"] == 2
+    owed = {"chain_id": CHAIN, "payer": anvil.BUYER, "accept_unwitnessed": True}
+    owed["include_cautioned"] = True  # an administrator has entered the address
+    of_list = me.post(f"{path}/payouts", owed).json
+    assert of_list["sum"] == 2
+    used = {"payer": FRIEND_ADDRESS, "payment_id": of_list["payments"][0]["id"], "reason": "a gift"}
+    pass_over = f"{path}/refunds/{dusted.intent['id']}/pass-over"
+    assert me.post(pass_over, used).status_code == 200
     me.put(f"{path}/wallet", exchange)  # it waits, because orders were paid
     me.post(f"{path}/wallet/pending/cancel")
 

@@ -170,8 +170,20 @@ def door(organizer, schema):
             {"amount": 1, "reason": "x"},
             404,
         ),
+        "RefundPayee": lambda: Door(
+            "PUT",
+            f"{organizer.path}/refunds/{NOWHERE}/payee",
+            {"address": ADDRESS, "reason": "x"},
+            404,
+        ),
         "RefundByHand": lambda: Door(
             "POST", f"{organizer.path}/refunds/{NOWHERE}/by-hand", {"by_hand": True}, 404
+        ),
+        "RefundPassOver": lambda: Door(
+            "POST",
+            f"{organizer.path}/refunds/{NOWHERE}/pass-over",
+            {"payer": ADDRESS, "payment_id": TX_HASH["tx_hash"], "reason": "x"},
+            404,
         ),
         "RefundsWaive": lambda: Door(
             "POST", f"{organizer.path}/refunds/waive", {"max_amount": 1, "reason": "x"}
@@ -197,6 +209,13 @@ def door(organizer, schema):
             "POST",
             f"{organizer.checkout}/intents/{NOWHERE}/refund-address",
             {"address": ADDRESS},
+            404,
+            credentials.client_secret(SECRET_KEY, NOWHERE),
+        ),
+        "PayerReport": lambda: Door(
+            "POST",
+            f"{organizer.checkout}/intents/{NOWHERE}/payers",
+            {"account": ADDRESS, **TX_HASH, "chain_id": 1},
             404,
             credentials.client_secret(SECRET_KEY, NOWHERE),
         ),

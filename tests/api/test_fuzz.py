@@ -27,6 +27,7 @@ BODIES = (
     "Buyer",
     "WalletSet",
     "RefundAddress",
+    "PayerReport",
     "RefundSettle",
     "RefundsSettle",
     "PayoutCreate",

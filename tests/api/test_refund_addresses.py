@@ -1,4 +1,7 @@
-"""Where a buyer wants money back: stated with the client secret alone."""
+"""Where a buyer wants money back: stated with the client secret alone.
+
+Here a statement counts at once. When it does: tests/notifications/mail/test_payees.py.
+"""
 
 from datetime import UTC, datetime
 
@@ -16,6 +19,11 @@ from tools import anvil
 
 ADDRESS = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 OTHER = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
+
+
+@pytest.fixture
+def environ(environ):
+    return {**environ, "REFUND_CHANGE_HOURS": "0"}
 
 
 @pytest.fixture
@@ -39,7 +47,7 @@ def changes(buyer):
 
 
 def addresses(number):
-    return [f"0x{place:040x}" for place in range(1, number + 1)]
+    return [f"0x{'ab' * 19}{place:02x}" for place in range(1, number + 1)]
 
 
 def state(buyer, address, api=None):
@@ -142,7 +150,7 @@ def test_the_last_one_counts_and_the_history_is_kept(buyer):
     assert buyer.now()["refund_address"] == ADDRESS
     assert history(buyer) == [(ADDRESS, False), (OTHER, False), (ADDRESS, True)]
     first, second, _ = RefundAddress.select().order_by(RefundAddress.id)
-    assert first.replaced_at == second.stated_at
+    assert first.replaced_at >= second.stated_at
 
 
 def test_the_same_address_again_changes_nothing(buyer):

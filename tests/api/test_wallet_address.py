@@ -10,9 +10,11 @@ from tests.support.factories import cli, new_organizer, new_xpub, worker_once
 from tests.support.stored_rows import rows
 from ticketing.chain import receivers
 from ticketing.chain.registry import REGISTRY
+from ticketing.models.unassigned_money import UnassignedMoney
 from ticketing.models.wallets import Wallet
 from ticketing.services.wallets import issuing
 from tools import anvil
+from tools.anvil import TOKEN_ADDRESS
 
 pytestmark = pytest.mark.one_database
 
@@ -20,6 +22,7 @@ OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 OTHER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 PRIVATE_KEY = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 LOCAL = 31337
+LOOK_ALIKE = REGISTRY[LOCAL].look_alikes[0].token_address
 
 
 def put(organizer, **fields):
@@ -50,6 +53,7 @@ def test_an_address_is_a_wallet(empty):
         "kind": "address",
         "address": OWNER,
         "chain_ids": [8453, LOCAL],
+        "contract_is_mine": False,
         "exchange": False,
         "minimum_deposit": None,
         "xpub": None,
@@ -75,8 +79,13 @@ def test_an_address_is_a_wallet(empty):
         (OWNER[:-1], "40 hexadecimal digits"),
         (f" {OWNER}", "40 hexadecimal digits"),
         (OWNER.replace("0x", "0X"), "40 hexadecimal digits"),
-        (REGISTRY[LOCAL].token_address, "token"),
-        (REGISTRY[8453].token_address.lower(), "token"),
+        (REGISTRY[LOCAL].token_address, "USDC on Local"),
+        (REGISTRY[8453].token_address.lower(), "USDC on Base"),
+        (REGISTRY[1].look_alikes[0].token_address, "USDT on Ethereum"),
+        ("0x000000000022D473030F116dDEE9F6B43aC78BA3", "Permit2"),
+        ("0x4200000000000000000000000000000000000006", "WETH"),
+        ("0x4200000000000000000000000000000000000010", "belongs to the network"),
+        ("0x41675c099f32341bf84bfc5382af534df5c7461a", "Safe Singleton 1.4.1"),
         (receivers.FACTORY, "collects money"),
         (receivers.IMPLEMENTATION, "contract of receivers"),
         (receivers.PROXY, "deploys others"),
@@ -99,6 +108,7 @@ def test_what_cannot_be_a_wallet_is_refused_with_its_reason(empty, address, why)
         {"address": OWNER, "chain_ids": []},
         {"address": OWNER, "chain_ids": [LOCAL, 4242]},
         {"address": OWNER, "chain_ids": [LOCAL], "minimum_deposit": 1},
+        {"xpub": anvil.DEMO_XPUB, "contract_is_mine": True},
         {"xpub": anvil.DEMO_XPUB, "chain_ids": [LOCAL]},
     ],
 )
@@ -147,7 +157,7 @@ def test_a_contract_is_taken_only_for_networks_on_which_it_exists(environ, node,
     shop = new_organizer(app, "shop", xpub=None)
     assert put(shop, address=OWNER, chain_ids=[LOCAL, 8453]).json["unchecked_chains"] == [8453]
     node.rpc("anvil_setCode", OWNER, "0x6000")
-    safe = put(shop, address=OWNER, chain_ids=[LOCAL, 8453, 1])
+    safe = put(shop, address=OWNER, chain_ids=[LOCAL, 8453, 1], contract_is_mine=True)
     assert (safe.status_code, safe.json["unchecked_chains"]) == (200, [1, 8453])
     (wallet,) = Wallet.select()
     assert (wallet.code_on, wallet.checked_chains) == ({LOCAL}, {LOCAL})
@@ -160,9 +170,12 @@ def test_a_contract_that_is_missing_on_a_named_network_is_refused(environ, node,
         environ["RPC_URL_8453"] = other.url
         shop = new_organizer(request.getfixturevalue("app"), "shop", xpub=None)
         other.rpc("anvil_setCode", OWNER, "0x6000")
-        said = refusal(put(shop, address=OWNER, chain_ids=[LOCAL, 8453]), "chain_ids")
+        safe = {"address": OWNER, "contract_is_mine": True}
+        said = refusal(put(shop, **safe, chain_ids=[LOCAL, 8453]), "chain_ids")
         assert said.endswith("does not exist on: Local.")
-        assert put(shop, address=OWNER, chain_ids=[8453]).status_code == 200
+        both = put(shop, address=OWNER, chain_ids=[LOCAL, 8453]).json["errors"]
+        assert both.keys() == {"chain_ids", "contract_is_mine"}
+        assert put(shop, **safe, chain_ids=[8453]).status_code == 200
 
 
 def test_the_same_address_again_changes_only_its_settings(empty):
@@ -214,7 +227,8 @@ def test_the_recovery_file_has_every_address_that_the_tenant_had(empty, caplog):
     answer = empty.api().get(f"{empty.path}/wallet/recovery")
     assert answer.headers["Cache-Control"] == "no-store"
     file = answer.json
-    assert (file["kind"], file["tenant"]) == ("ticketing-recovery", "empty")
+    assert (file["kind"], file["version"]) == ("ticketing-recovery", 2)
+    assert file["tenant"] == "empty"
     stored = {each.owner: each for each in Wallet.select().where(Wallet.owner.is_null(False))}
     assert [each.pop("created_at")[-1] for each in file["wallets"]] == ["Z", "Z"]
     assert file["wallets"] == [
@@ -222,7 +236,11 @@ def test_the_recovery_file_has_every_address_that_the_tenant_had(empty, caplog):
             "contract_version": 1,
             "owner": owner,
             "secret": f"0x{stored[owner].secret}",
+            "exchange": False,
+            "minimum_deposit": None,
             "chain_ids": chain_ids,
+            "other_chain_ids": [],
+            "tokens": [{"chain_id": LOCAL, "token_address": TOKEN_ADDRESS}],
             "next_index": 1,
         }
         for owner, chain_ids in ((OWNER, [LOCAL]), (OTHER, [1, LOCAL]))
@@ -231,6 +249,54 @@ def test_the_recovery_file_has_every_address_that_the_tenant_had(empty, caplog):
     feed = empty.api().get(f"{empty.path}/notifications").text
     for each in stored.values():
         assert not [text for text in (log, feed, caplog.text) if each.secret in text]
+
+
+def file_of(tenant, owner=OWNER):
+    """Return the entry of an owner in today's recovery file."""
+    return {each["owner"]: each for each in get(tenant, "/recovery")["wallets"]}[owner]
+
+
+def test_the_recovery_file_has_an_exchange_with_its_minimum(empty):
+    put(empty, address=OWNER, chain_ids=[LOCAL], exchange=True, minimum_deposit=10_000_000)
+    entry = file_of(empty)
+    assert (entry["exchange"], entry["minimum_deposit"]) == (True, 10_000_000)
+
+
+def test_the_recovery_file_keeps_networks_that_were_taken_off(empty):
+    put(empty, address=OWNER, chain_ids=[1, 10, LOCAL])
+    put(empty, address=OWNER, chain_ids=[10])
+    put(empty, address=OTHER, chain_ids=[LOCAL])
+    put(empty, address=OWNER, chain_ids=[137])
+    entry = file_of(empty)
+    assert (entry["chain_ids"], entry["other_chain_ids"]) == ([137], [1, 10, LOCAL])
+    assert file_of(empty, OTHER)["other_chain_ids"] == []
+
+
+def test_the_recovery_file_has_what_orders_received_elsewhere(app, empty, node):
+    """What the worker has booked, or has seen at addresses without an order."""
+    put(empty, address=OWNER, chain_ids=[LOCAL])
+    worker_once(app)
+    buyer = empty.buyer(empty.ticket())
+    look_alike = anvil.deploy_token(node.rpc)
+    node.rpc("anvil_setCode", LOOK_ALIKE, node.rpc("eth_getCode", look_alike, "latest"))
+    anvil.mint(node.rpc, LOOK_ALIKE, buyer.intent["address"], 7)
+    worker_once(app)
+    wallet = Wallet.get(Wallet.owner == OWNER)
+    UnassignedMoney.insert(
+        wallet=wallet.id,
+        chain_id=10,
+        token_address=OTHER,
+        address_index=0,
+        amount=5,
+        seen_at=wallet.created_at,
+    ).execute()
+    entry = file_of(empty)
+    assert [tuple(each.values()) for each in entry["tokens"]] == [
+        (10, OTHER),
+        (LOCAL, TOKEN_ADDRESS),
+        (LOCAL, LOOK_ALIKE),
+    ]
+    assert entry["other_chain_ids"] == [10]
 
 
 def test_warnings_about_the_recovery_file_end_when_it_is_saved(empty, tmp_path):
@@ -244,6 +310,15 @@ def test_warnings_about_the_recovery_file_end_when_it_is_saved(empty, tmp_path):
     assert get(empty)["warnings"] == ["recovery_file_outdated"]
     assert get(empty, "/recovery")["wallets"][0]["next_index"] == 200_001
     assert get(empty)["warnings"] == []
+
+
+def test_a_file_that_lacks_a_network_must_be_saved_again(empty):
+    put(empty, address=OWNER, chain_ids=[1, LOCAL])
+    get(empty, "/recovery")
+    put(empty, address=OWNER, chain_ids=[LOCAL])
+    assert put(empty, address=OWNER, chain_ids=[1, LOCAL]).json["warnings"] == []
+    answer = put(empty, address=OWNER, chain_ids=[10, LOCAL])
+    assert answer.json["warnings"] == ["recovery_file_not_saved"]
 
 
 def test_a_tenant_without_an_address_has_no_recovery_file(acme):
@@ -261,16 +336,29 @@ def test_a_recovery_file_is_continued_where_its_search_ends(app, empty, node):
     fields = {"address": OWNER, "chain_ids": [LOCAL]}
     put(empty, **fields)  # nothing was issued with the secret of this one
     answer = put(empty, **fields, recovery=file_for(OWNER.lower()))
-    assert (answer.status_code, answer.json["next_index"]) == (200, 1_000_017)
+    assert (answer.status_code, answer.json["next_index"]) == (200, 5_000_017)
     assert "ab" * 32 not in answer.text
-    assert put(empty, **fields, recovery=file_for(OWNER)).json["next_index"] == 1_000_017
+    assert put(empty, **fields, recovery=file_for(OWNER)).json["next_index"] == 5_000_017
     worker_once(app)
-    salt = receivers.order_salt(bytes.fromhex("ab" * 32), 1_000_017)
+    salt = receivers.order_salt(bytes.fromhex("ab" * 32), 5_000_017)
     issued = empty.buyer(empty.ticket()).intent["address"]
     assert issued == receivers.receiver_address(OWNER, salt)
     assert "already" in refusal(
         put(empty, **fields, recovery=file_for(OWNER, "cd" * 32)), "recovery"
     )
+
+
+def test_a_wallet_that_continues_a_file_keeps_its_networks_and_tokens(empty):
+    tokens = [{"chain_id": 10, "token_address": TOKEN_ADDRESS.lower()}]
+    newer = {"exchange": True, "minimum_deposit": 5, "other_chain_ids": [137], "tokens": tokens}
+    file = {**file_for(OWNER, **newer), "version": 2}
+    put(empty, address=OWNER, chain_ids=[8453], recovery=file)
+    put(empty, address=OWNER, chain_ids=[8453])
+    entry = file_of(empty)
+    assert entry["chain_ids"] == [8453]
+    assert entry["other_chain_ids"] == [1, 10, 137]
+    assert entry["tokens"] == [{"chain_id": 10, "token_address": TOKEN_ADDRESS}]
+    assert (entry["exchange"], entry["minimum_deposit"]) == (False, None)
 
 
 def test_two_wallets_never_share_a_secret(empty, neighbour):
@@ -296,6 +384,18 @@ def test_two_wallets_never_share_a_secret(empty, neighbour):
         file_for(OWNER, next_index=True),
         file_for(OWNER, next_index=2**53),
         file_for(None),
+        file_for(OWNER, chain_ids=8453),
+        file_for(OWNER, chain_ids=[True]),
+        file_for(OWNER, chain_ids=[0]),
+        file_for(OWNER, other_chain_ids=["10"]),
+        file_for(OWNER, other_chain_ids=[*range(1, 1002)]),
+        file_for(OWNER, tokens=[8453]),
+        file_for(OWNER, tokens=[{"chain_id": "1", "token_address": OTHER}]),
+        file_for(OWNER, tokens=[{"chain_id": 1, "token_address": "0x12"}]),
+        file_for(OWNER, tokens=[{"chain_id": 1}]),
+        {**file_for(OWNER), "version": 3},
+        {**file_for(OWNER), "version": "2"},
+        {**file_for(OWNER), "version": 0},
         {"kind": "ticketing-recovery", "wallets": [1]},
         {"kind": "ticketing-recovery", "wallets": file_for(OWNER)["wallets"] * 2},
     ],

@@ -39,6 +39,7 @@ API = {
     "messages": (READERS, EDITORS),
     "money": (READERS, MONEY),
     "notifications": (READERS, ADMINS),
+    "passed_ids": (ADMINS, ADMINS),
     "payouts": (MONEY, MONEY),
     "questions": (READERS, EDITORS),
     "reconciliation": (MONEY, MONEY),

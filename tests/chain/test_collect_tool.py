@@ -11,7 +11,7 @@ from tests.support import collecting
 from tests.support.collecting import new_secret, recovery_file
 from tests.support.receivers import COIN, Chain, gathering
 from ticketing.chain.receivers import order_salt, receiver_address
-from tools import collect, collect_sending
+from tools import collect_moving, collect_sending
 from tools.anvil import Anvil
 from tools.stack import ROOT
 
@@ -69,17 +69,19 @@ def test_each_wallet_pays_its_owner(chain, token, run, tmp_path, owner, secret):
     assert (chain.held(token, owner), chain.held(token, other)) == (5, 7)
 
 
-def test_more_than_a_hundred_are_collected_from_the_last_to_the_first(
-    chain, token, run, tmp_path, owner, secret, monkeypatch
+@pytest.mark.parametrize(("known", "first"), [(171, 24), (1, 16)])
+def test_a_run_that_dies_leaves_nothing_that_the_next_one_does_not_find(
+    chain, token, run, tmp_path, owner, secret, monkeypatch, known, first
 ):
+    """Two at once, from the last to the first. If the file knows few, 130 still leads to 170."""
     monkeypatch.setattr("ticketing.chain.collecting.MOST_ORDERS", 2)
     pay(chain, token, owner, secret, {10: 1, 50: 2, 90: 4, 130: 8, 170: 16})
-    file = recovery_file(tmp_path, (owner, secret, 1))
+    file = recovery_file(tmp_path, (owner, secret, known))
     with pytest.MonkeyPatch.context() as dying:
-        dying.setattr(collect.Collector, "_remaining", lambda *_: 1 / 0)
+        dying.setattr(collect_moving.Collector, "_remaining", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             run(file)
-    assert chain.held(token, owner) == 24
+    assert chain.held(token, owner) == first
     assert run(file)[0] == 0
     assert chain.held(token, owner) == 31
 
@@ -171,7 +173,7 @@ def test_dust_during_a_run_is_no_failure(chain, token, run, tmp_path, owner, sec
         return receipt
 
     monkeypatch.setattr(collect_sending.Sender, "send", send_and_pay)
-    monkeypatch.setattr(collect, "LAGGING_SECONDS", 0.0)
+    monkeypatch.setattr(collect_moving, "LAGGING_SECONDS", 0.0)
     pay(chain, token, owner, secret, {1: 500_000})
     file = recovery_file(tmp_path, (owner, secret, 1))
     code, told = run(file, "--min-amount", "0.5")
@@ -185,8 +187,10 @@ def test_another_network_needs_a_word_about_the_owner(chain, token, run, tmp_pat
     code, told = run(file)
     assert (code, chain.held(token, owner)) == (LEFT, 0)
     assert f"I control {owner} on Local." in told
-    assert run(file, "--yes")[0] == 0
-    assert chain.held(token, owner) == 5
+    code, told = run(file, "--yes")
+    assert (code, chain.held(token, owner)) == (LEFT, 5)
+    assert "network 8453 (Base): no --rpc" in told
+    assert run(file, "--chain-id", "31337", "--yes")[0] == 0
 
 
 def test_a_chain_without_base_fees_is_paid_by_gas_price(
@@ -300,16 +304,28 @@ class TestItRefuses:
             {"next_index": True},
             {"chain_ids": ["1"]},
             {"chain_ids": None},
+            {"exchange": 1},
+            {"minimum_deposit": -1},
+            {"other_chain_ids": None},
+            {"tokens": [{"chain_id": 1, "token_address": "0x12"}]},
+            {"tokens": [1]},
         ],
         ids=str,
     )
     def test_a_file_that_is_not_right_without_its_secret(self, run, file, secret, change):
         found = json.loads(file.read_text())
-        found["wallets"][0] |= change
+        newer = {"exchange": False, "minimum_deposit": None, "other_chain_ids": [], "tokens": []}
+        found["wallets"][0] |= newer | change
+        found["version"] = 2
         file.write_text(json.dumps(found))
         code, told = run(file)
         assert "is not a valid file" in code
         assert secret.hex() not in code + told
+
+    @pytest.mark.parametrize("version", [0, 3, "2", None])
+    def test_a_version_that_it_does_not_know(self, run, file, version):
+        file.write_text(json.dumps({**json.loads(file.read_text()), "version": version}))
+        assert "is not a valid file" in run(file)[0]
 
     @pytest.mark.parametrize("text", ["", "[]", "{}", "[" * 100_000, '{"kind": "x"}'])
     def test_what_is_no_such_file(self, run, file, text):

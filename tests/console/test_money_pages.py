@@ -10,11 +10,11 @@ from tests.support.factories import CHAIN, new_organizer, worker_once
 from tests.support.payouts import OTHER, OWNER, fund, owed, sign, with_address
 from tests.support.refunds import account, overpay
 from ticketing.chain import abi, receivers, refunded_events
-from ticketing.constants import RefundReport
 from ticketing.models.chains import ChainState
 from ticketing.models.payouts import Payout
 from ticketing.models.wallets import Wallet
 from ticketing.pages import assets
+from ticketing.refund_reports import RefundReport
 from ticketing.services import chains
 from ticketing.worker.watcher import Watcher
 from tools import anvil
@@ -55,6 +55,10 @@ def sold(venue, node, number=1):
 
 def posted(member, path, **fields):
     return member.send(f"{MONEY}/{path}", {"chain_id": CHAIN, **fields})
+
+
+UNWITNESSED = {"accept_unwitnessed": "on"}
+"""The chain has one URL, so no second node has seen the payments."""
 
 
 def collected(member, node):
@@ -135,14 +139,18 @@ def test_the_script_is_answered_as_the_api_answers(venue, boss, node):
 def test_the_list_of_a_payer_has_the_names_of_buyers_and_is_audited(venue, boss, node):
     fund(node, SURPLUS, OTHER)
     (buyer,) = owed(venue, node, SURPLUS)
-    fields = {"payer": account(node, OTHER), "accept_unwitnessed": "on"}
-    found = posted(boss, "payouts", **fields).json
+    unseen = posted(boss, "payouts", payer=account(node, OTHER)).json
+    assert [(each["intent_id"], each["reason"]) for each in unseen["blocked"]] == [
+        (buyer.intent["id"], "unwitnessed")
+    ]
+    assert unseen["payments"] == []
+    found = posted(boss, "payouts", payer=account(node, OTHER), **UNWITNESSED).json
     assert [each["intent_id"] for each in found["payments"]] == [buyer.intent["id"]]
     assert found["names"] == {}
     (entry, *_) = venue.api().get(f"{venue.path}/audit-log").json["data"]
     assert entry["action"] == "payouts_create_payout" and entry["actor"] != "api"
     sign(node, found, OTHER)
-    again = posted(boss, "payouts", **fields).json
+    again = posted(boss, "payouts", payer=account(node, OTHER), **UNWITNESSED).json
     assert again["payments"] == [] and again["left"] == {"orders": 0, "amount": 0}
     assert [each["reason"] for each in again["blocked"]] == ["already_paid"]
 
@@ -160,7 +168,7 @@ def test_the_preview_of_a_list_stores_nothing(venue, boss, node):
 
 def test_a_list_may_be_limited_to_a_thousand_orders(venue, boss, node):
     (buyer,) = owed(venue, node, SURPLUS)
-    fields = {"payer": account(node, OTHER), "accept_unwitnessed": "on"}
+    fields = {"payer": account(node, OTHER), **UNWITNESSED}
     fund(node, SURPLUS, OTHER)
     others = [f"pi_{at:026d}" for at in range(999)]
     found = posted(boss, "payouts", only=[*others, buyer.intent["id"]], **fields).json
@@ -245,9 +253,9 @@ def test_a_safe_gets_the_list_that_was_shown_and_no_other(venue, boss, node):
     payer = account(node, OTHER)
     fund(node, 3 * SURPLUS, OTHER)
     owed(venue, node, SURPLUS)
-    asked = {"payer": payer, "accept_unwitnessed": "on"}
-    fields = posted(boss, "pay-back", **asked).text.split('/pay-back/safe"')[1]
+    fields = posted(boss, "pay-back", payer=payer, **UNWITNESSED).text.split('/pay-back/safe"')[1]
     form = dict(re.findall(r'name="(\w+)" value="([^"]*)"', fields.split("</form>")[0]))
+    form |= UNWITNESSED
     file = boss.send(f"{MONEY}/pay-back/safe", form)
     assert (file.status_code, file.content_type) == (200, "application/json")
     assert "attachment" in file.headers["Content-Disposition"]

@@ -5,6 +5,7 @@ import pytest
 from tests.support.console import PASSWORD, hidden_fields, sign_in
 from tests.support.factories import new_organizer, new_xpub
 from ticketing.chain.xpub import derive_address
+from ticketing.models.wallets import Wallet
 
 WALLET = "/console/wallet"
 OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -73,6 +74,11 @@ def test_an_address_that_was_compared_on_the_page_is_saved_at_once(bare, boss):
         (OWNER.replace("C", "c", 1), "A letter or digit of this address is wrong."),
         ("0x" + "0" * 39, "0x"),
         ("test " * 11 + "junk", "This is your secret phrase."),
+        (
+            "0xd9aaec86b65d86f6a7b5b1b0c42ffa531710b6ca",
+            "This is the address of USDbC on Base, not of a wallet.",
+        ),
+        ("0xca11bde05977b3631167028862be2a173976ca11", "This is Multicall3, a contract"),
     ],
 )
 def test_an_address_that_cannot_be_a_wallet_is_said_before_it_is_compared(boss, wrong, said):
@@ -81,6 +87,41 @@ def test_an_address_that_cannot_be_a_wallet_is_said_before_it_is_compared(boss, 
     assert said in answer.text
     assert wrong not in answer.text
     assert "checkbox" not in answer.text
+
+
+MINE = "This is my Safe or smart wallet"
+
+
+def test_a_contract_is_asked_about_and_saved_once_the_box_is_ticked(node, bare, boss):
+    node.rpc("anvil_setCode", OWNER, "0x00")
+    assert MINE not in boss.get(WALLET).text
+    refused = boss.send(WALLET, {**STATED, "compared": OWNER})
+    assert refused.status_code == 422
+    assert "There is a contract at this address on: Local. Is it your Safe" in refused.text
+    assert MINE in refused.text
+    asked = boss.send(WALLET, {**STATED, "contract_is_mine": "on"})
+    assert "This address is a contract. You say that it is your Safe" in asked.text
+    hidden = hidden_fields(asked.text)
+    assert hidden["contract_is_mine"] == "on"
+    assert boss.send(f"{WALLET}/confirm", {**STATED, "contract_is_mine": ""}).status_code == 422
+    assert _address(bare) is None
+    answer = boss.send(f"{WALLET}/confirm", {**STATED, "contract_is_mine": "on"})
+    assert answer.headers["Location"] == f"{WALLET}#saved"
+    assert (_address(bare), MINE in boss.get(WALLET).text) == (OWNER, False)
+
+
+def test_a_contract_that_the_worker_found_is_asked_about_until_it_is_confirmed(
+    bad_node, bare, boss
+):
+    bad_node.refuse("eth_getCode")
+    stated = {**STATED, "compared": OWNER}
+    assert boss.send(WALLET, stated).status_code == 303
+    bad_node.well()
+    Wallet.update(code_on={31337}, unchecked_chains=frozenset()).execute()
+    page = boss.get(WALLET).text
+    assert "Nothing is sold until you confirm below" in page and MINE in page
+    assert boss.send(WALLET, {**stated, "contract_is_mine": "on"}).status_code == 303
+    assert MINE not in boss.get(WALLET).text
 
 
 def test_a_wallet_of_ones_own_has_no_minimum_deposit(bare, boss):

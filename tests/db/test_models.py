@@ -32,7 +32,7 @@ from ticketing.models.notifications import (
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payment_reports import PaymentReport
 from ticketing.models.payments import Payment
-from ticketing.models.payouts import Payout, PayoutCursor
+from ticketing.models.payouts import PassedId, Payout, PayoutCursor, PayoutEvent
 from ticketing.models.questions import Answer, Question, QuestionOption
 from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
@@ -97,6 +97,8 @@ MODELS = (
     Collection,
     Payout,
     PayoutCursor,
+    PayoutEvent,
+    PassedId,
     AuditLogPeople,
     DoorDevice,
     EventDoor,

@@ -381,8 +381,10 @@ class Drive(
         assert post_twice(buyer.api, f"{buyer.path}/hold", None).status_code == 200
         here = {"chain_id": anvil.CHAIN_ID}
         assert post_twice(buyer.api, f"{buyer.path}/chain", here).status_code == 200
-        buyer.pay(self.node, PRICE + 9)
+        sent = {"account": anvil.BUYER, "tx_hash": buyer.pay(self.node, PRICE + 9), **here}
+        assert post_twice(buyer.api, f"{buyer.path}/payers", sent).status_code == 204
         self.work()
+        assert post_twice(buyer.api, f"{buyer.path}/payers", sent | {"tx_hash": "0x" + "ab" * 32})
         for account in (2, 3):
             address = {"address": self.node.rpc("eth_accounts")[account]}
             assert post_twice(buyer.api, f"{buyer.path}/refund-address", address).status_code == 200
@@ -424,8 +426,15 @@ class Drive(
         key = self.key_of("venue")
         for index in (OTHER, PAYER):
             body = {"chain_id": 31337, "payer": self.node.rpc("eth_accounts")[index]}
+            body["accept_unwitnessed"] = True
             assert post_twice(key, path, body).status_code == 200
+            query = {"chain_id": body["chain_id"], "payer": body["payer"]}
+            assert key.get(f"{path}/preview", query_string=query).status_code == 200
         self._look_at_money(body)
+        stranger = {"payer": self.node.rpc("eth_accounts")[OTHER], "reason": "a gift"}
+        stranger["payment_id"] = listed(venue, self.node)["payments"][0]["id"]
+        passed = f"{venue.path}/refunds/{marked.intent['id']}/pass-over"
+        assert post_twice(venue.api(), passed, stranger).status_code == 200
         tx_hash = sign(self.node, listed(venue, self.node))[-1]
         body = {"tx_hash": tx_hash, "chain_id": 31337}
         assert post_twice(key, f"{venue.path}/refunds/settle", body).status_code == 200
@@ -477,13 +486,13 @@ def test_nothing_but_what_is_asked_for_is_read(app, node, facilitator, monkeypat
     # An index that no query uses only costs.
     used = set().union(*(explainer.plan(each).indexes for each in statements))
     made = {name for name in explainer.indexes if not re.search("^sqlite_|_(pkey|key)$", name)}
-    # This database has few scans, x402 payments, stray accounts, payouts, notifications of a
-    # tenant, and turns in a waiting room. They are all read instead.
-    few = {"scans_of_admission", "x402_settling", "notifications_of_type", "payouts_seen"}
+    # This database has few scans, x402 payments, stray accounts, notifications of a tenant,
+    # and turns in a waiting room. They are all read instead.
+    few = {"scans_of_admission", "x402_settling", "notifications_of_type"}
     few |= {"one_turn_of_client", "turns_of_site"}
     few |= {name for name in made if name.startswith("strays_")}
     # The version before reads by it while a new one migrates. A later release drops it.
-    of_before = {"mails_to_recipient", "payouts_of_intent"}
+    of_before = {"mails_to_recipient"}
     assert made - used <= few | of_before
 
     unneeded = {index for index in NEEDED if not faults_without(index, explainer, statements)}

@@ -8,11 +8,11 @@ import urllib3
 from tests.support.doors import OPEN, moment, redeem
 from tests.support.factories import event_body, in_days, ticket_body
 from tests.support.remote import PATIENCE_SECONDS, eventually
-from ticketing.constants import MAX_SCANS
 from ticketing.db.connection import database, is_sqlite, open_database
 from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice, Scan
 from ticketing.models.events import Event
+from ticketing.scanning import MAX_SCANS
 from tools.json_client import Client
 
 pytestmark = pytest.mark.long

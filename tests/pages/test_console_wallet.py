@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.support.browser import axe
 from tests.support.console import PASSWORD
 from tests.support.databases import only_once
+from tests.support.receivers import DEPLOYER, Chain
 from tests.support.remote import in_process
 from tools.headless import DESKTOP, PHONE
 
@@ -235,6 +236,70 @@ def test_the_limits_of_an_exchange_are_shown_for_an_exchange(opened, address_of)
     save(page)
     expect(page.get_by_text(SAVED)).to_be_visible()
     assert address_of() == OWNER
+
+
+MINE = "This is my Safe or smart wallet"
+
+
+@pytest.fixture
+def chain(node):
+    """Its first contracts are tokens of the registry: those of tests come after them."""
+    chain = Chain(node, is_deployed=False)
+    node.rpc("anvil_setNonce", chain.accounts[DEPLOYER], "0x64")
+    return chain
+
+
+@pytest.mark.parametrize("screen", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_a_contract_is_confirmed_where_it_was_refused(chain, opened, address_of, visit, screen):
+    owner = chain.owner()
+    page = opened(**screen)
+    visit.expect("status of 422")
+    expect(page.get_by_label(MINE)).to_have_count(0)
+    field(page).fill(owner)
+    page.get_by_text("Local").first.click()
+    page.get_by_label(SAME).check()
+    save(page)
+    expect(page.get_by_text("Is it your Safe or smart wallet?")).to_be_visible()
+    expect(page.get_by_label(MINE)).to_be_focused()
+    expect(page.get_by_label(SAME)).to_be_visible()
+    expect(page.get_by_label(MINE)).to_be_in_viewport()
+    assert axe(page) == []
+    assert page.evaluate(OVERFLOW) <= 0
+    page.get_by_label(MINE).check()
+    page.get_by_label(SAME).check()
+    save(page)
+    expect(page.get_by_text(SAVED)).to_be_visible()
+    assert address_of() == owner
+
+
+def test_what_was_said_of_a_contract_does_not_count_for_another_address(chain, opened, visit):
+    page = opened()
+    visit.expect("status of 422")
+    field(page).fill(chain.owner())
+    page.get_by_label("Local").check()
+    page.get_by_label(SAME).check()
+    save(page)
+    page.get_by_label(MINE).check()
+    field(page).fill(chain.owner())
+    expect(page.get_by_label(MINE)).to_have_count(0)
+    page.get_by_label(SAME).check()
+    save(page)
+    expect(page.get_by_label(MINE)).not_to_be_checked()
+
+
+def test_without_scripts_a_contract_is_confirmed_as_well(chain, opened, address_of, visit):
+    owner = chain.owner()
+    page = opened(java_script_enabled=False)
+    visit.expect("status of 422")
+    field(page).fill(owner)
+    page.get_by_label("Local").check()
+    save(page)
+    page.get_by_label(MINE).check()
+    save(page)
+    expect(page.get_by_text("This address is a contract.")).to_be_visible()
+    page.get_by_role("button", name=SAME).click()
+    expect(page.get_by_text(SAVED)).to_be_visible()
+    assert address_of() == owner
 
 
 def test_without_scripts_the_next_page_asks_to_compare(opened, address_of):

@@ -1,7 +1,6 @@
 """Fixtures for tests with a node that misbehaves."""
 
 import logging
-from datetime import timedelta
 
 import pytest
 
@@ -12,7 +11,6 @@ from tests.support.payouts import OWNER
 from tests.support.property.worlds import worlds
 from tests.support.refunds import account, overpay
 from tests.support.wallets import use_address
-from ticketing.backoff import Backoff
 from tools.anvil import SECOND_CHAIN_ID as SECOND
 
 
@@ -20,7 +18,7 @@ from tools.anvil import SECOND_CHAIN_ID as SECOND
 def unforgetting(monkeypatch):
     """A node that was silent or limited its rate is asked again at once."""
     monkeypatch.setattr("ticketing.chain.endpoint.SILENT_SECONDS", 0.0)
-    monkeypatch.setattr("ticketing.chain.endpoint.BACKOFF", Backoff((timedelta(0),)))
+    monkeypatch.setattr("ticketing.chain.endpoint.FIRST_PAUSE_SECONDS", 0.0)
 
 
 @pytest.fixture

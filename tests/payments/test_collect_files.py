@@ -56,11 +56,11 @@ def written(shop, tmp_path, *options):
     return path
 
 
-def recovery(tmp_path, shop, chain_ids=(31337,)):
+def recovery(tmp_path, shop):
     """Write the recovery file of today."""
-    rows = Wallet.select().where(Wallet.tenant_id == shop.id)
-    wallets = [(each.owner, bytes.fromhex(each.secret), each.next_index) for each in rows]
-    return collecting.recovery_file(tmp_path, *wallets, chain_ids=chain_ids)
+    path = tmp_path / "recovery.json"
+    cli(shop.app, "wallet", "recovery", "shop", "--output", str(path))
+    return path
 
 
 def test_the_command_writes_what_the_tool_collects(shop, node, owner, tmp_path, run):
@@ -116,6 +116,25 @@ def test_an_exchange_gets_its_minimum_or_nothing(shop, node, owner, tmp_path, ru
     assert held(node, owner) == 2 * PRICE
 
 
+@pytest.mark.parametrize("sold_at_once", [1, 2])
+def test_the_recovery_file_keeps_an_exchanges_minimum(
+    shop, node, owner, tmp_path, run, sold_at_once
+):
+    columns = {"is_exchange": True, "least_collected": 2 * PRICE}
+    Wallet.update(columns).where(Wallet.owner == owner).execute()
+    sold(shop, node, sold_at_once)
+    options = (recovery(tmp_path, shop), "--gap", "50", "--complete")
+    code, told = run(*options)
+    assert (code, held(node, owner)) == (LEFT, 0)
+    assert f"The exchange's account of {owner} is still open, and takes USDC on Local." in told
+    code, told = run(*options, "--yes")
+    if sold_at_once == 1:
+        assert (code, held(node, owner)) == (LEFT, 0)
+        assert "left: 5 USDC, because the exchange wants 10 USDC or more" in told
+    else:
+        assert (code, held(node, owner)) == (0, 2 * PRICE)
+
+
 def test_the_command_says_why_it_has_nothing(app, node):
     new_organizer(app, "shop", xpub=None)
     command = ("wallet", "collections", "shop", "--chain-id")
@@ -141,7 +160,7 @@ def test_the_recovery_file_of_the_first_day_finds_all_without_a_database(
     (tmp_path / "ticketing.db").unlink()
     built = json.loads((ROOT / "tools" / "contracts" / "TestMulticall.json").read_text())
     node.rpc("anvil_setCode", multicall.ADDRESS, built["runtime"])
-    # A gap of a million is looked at in a minute or two. Here it is what `db restored` skips.
-    code, told = run(file, "--gap", "110000")
+    # A gap of five million is looked at in some minutes. Here it is what `db restored` skips.
+    code, told = run(file, "--gap", "110000", "--complete")
     assert (code, held(node, owner)) == (0, 5 * PRICE)
     assert "5 hold something" in told

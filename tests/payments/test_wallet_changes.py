@@ -165,13 +165,43 @@ def test_it_is_checked_once_more_and_dropped_if_it_is_not_possible(shop, node, t
     assert entry["after"]["not_possible"] == OTHER
 
 
+@pytest.mark.parametrize(("code", "is_made"), [("0x00", True), ("0x60ff60005260206000f3", False)])
+def test_a_contract_that_was_confirmed_is_asked_again_before_it_is_made(
+    shop, node, time, code, is_made
+):
+    node.rpc("anvil_setCode", OTHER, "0x00")
+    assert "contract_is_mine" in put(shop)["errors"]
+    assert put(shop, contract_is_mine=True)["pending"]["wallet"]["contract_is_mine"] is True
+    node.rpc("anvil_setCode", OTHER, code)  # answers each call with 255, as a token may
+    time.forward(days=1)
+    make(shop)
+    assert (wallet(shop)["address"], wallet(shop)["pending"]) == (OTHER if is_made else OWNER, None)
+    assert types(shop)[-1] == ("changed" if is_made else "change_canceled")
+
+
+def test_a_contract_that_nobody_confirmed_is_not_made_the_wallet_later(shop, node, time):
+    put(shop)
+    node.rpc("anvil_setCode", OTHER, "0x00")
+    time.forward(days=1)
+    make(shop)
+    assert (wallet(shop)["address"], wallet(shop)["pending"]) == (OWNER, None)
+    assert types(shop) == ["change_requested", "change_canceled"]
+
+
 def test_a_recovery_file_waits_with_its_address(shop, time):
     entry = {"contract_version": 1, "owner": OTHER, "secret": "0x" + "ab" * 32, "chain_ids": [1]}
     entry |= {"next_index": 17, "created_at": "2026-11-20T09:00:00Z"}
-    put(shop, recovery={"kind": "ticketing-recovery", "tenant": "old", "wallets": [entry]})
+    entry["tokens"] = [{"chain_id": 10, "token_address": THIRD}]
+    entry["other_chain_ids"] = [10]
+    file = {"kind": "ticketing-recovery", "version": 2, "tenant": "old", "wallets": [entry]}
+    put(shop, recovery=file)
     time.forward(days=1)
     make(shop)
-    assert (wallet(shop)["address"], wallet(shop)["next_index"]) == (OTHER, 1_000_017)
+    assert (wallet(shop)["address"], wallet(shop)["next_index"]) == (OTHER, 5_000_017)
+    entries = shop.api().get(f"{shop.path}/wallet/recovery").json["wallets"]
+    (continued,) = (each for each in entries if each["owner"] == OTHER)
+    assert continued["other_chain_ids"] == [1, 10]
+    assert {"chain_id": 10, "token_address": THIRD} in continued["tokens"]
 
 
 class TestWhoMayChangeItAtOnce:

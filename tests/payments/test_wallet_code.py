@@ -41,7 +41,8 @@ def test_nothing_is_sold_before_the_worker_has_asked(shop):
 
 
 def test_a_contract_is_found_and_ends_the_sale_on_networks_without_it(shop, node):
-    Wallet.update(chain_ids={1, CHAIN}, no_code_on={1}, unchecked_chains={CHAIN}).execute()
+    facts = {"no_code_on": {1}, "unchecked_chains": {CHAIN}, "contract_is_mine": True}
+    Wallet.update(chain_ids={1, CHAIN}, **facts).execute()
     node.rpc("anvil_setCode", OWNER, "0x6000")
     worker_once(shop.app)
     (found,) = Wallet.select()

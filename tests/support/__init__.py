@@ -22,7 +22,7 @@ What tests create and do:
 
 factories.py, remote.py: tenants, events and payments through the API; the same on a server in other
     processes
-admissions.py, many_admissions.py, holders.py, refunds.py, mails.py, feed.py, members.py,
+admissions.py, many_admissions.py, holders.py, refunds.py, payees.py, mails.py, feed.py, members.py,
     console.py, order_pages.py: what people do with each of these
 questions.py: questions of each type, with answers
 second_factors.py: an app that shows codes, and who signs in with it

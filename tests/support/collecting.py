@@ -29,9 +29,10 @@ def run(folder, capsys, url, file, *options, mode=0o600):
     return code, told.out + told.err
 
 
-def recovery_file(folder, *wallets, chain_ids=(31337,)):
-    """Write a recovery file of (owner, secret, next_index)."""
+def recovery_file(folder, *wallets, chain_ids=(31337,), version=1, **fields):
+    """Write a recovery file of (owner, secret, next_index). Of version 2, `fields` are added."""
     path = folder / "recovery.json"
+    newer = {"exchange": False, "minimum_deposit": None, "other_chain_ids": [], "tokens": []}
     rows = [
         {
             "contract_version": 1,
@@ -40,10 +41,13 @@ def recovery_file(folder, *wallets, chain_ids=(31337,)):
             "chain_ids": [*chain_ids],
             "next_index": next_index,
             "created_at": "2026-11-25T09:00:00Z",
+            **({} if version == 1 else newer | fields),
         }
         for owner, secret, next_index in wallets
     ]
     file = {"kind": "ticketing-recovery", "tenant": "acme", "created_at": "2026-11-25T09:00:00Z"}
+    if version != 1:
+        file["version"] = version
     path.write_text(json.dumps({**file, "wallets": rows}))
     return path
 

@@ -3,6 +3,7 @@
 import csv
 from datetime import UTC, datetime
 
+from tests.support import payees
 from tests.support.carts import carts_of
 from tests.support.factories import CHAIN, PRICE, cli, worker_once
 from tests.support.refunds import FRIEND, FRIEND_ADDRESS, pay_from
@@ -35,8 +36,7 @@ def paid_twice(shop, nodes_of, on_home=PRICE, elsewhere=PRICE):
 
 def state(buyer, address, chain_id=None):
     """State where the money of one chain shall go."""
-    body = {"address": address, "chain_id": chain_id}
-    answer = buyer.api.post(f"{buyer.path}/refund-address", body)
+    answer = payees.state(buyer, address, chain_id=chain_id)
     assert answer.status_code == 200, answer.json
 
 

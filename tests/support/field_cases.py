@@ -225,6 +225,12 @@ CASES = {
         "chain_id": integer(1, 2**53 - 1),
         "token": text(42, 42, null=True, free=False, good=(ADDRESS,), bad=("x" * 42,)),
         "payer": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "accept_unwitnessed": BOOLEAN,
+        "include_cautioned": BOOLEAN,
+        "only": (
+            [None, [NOWHERE], ["x" * 80], [NOWHERE] * 1000],
+            [[], [NOWHERE] * 1001, {}, "x", 1, True],
+        ),
     },
     "Void": {
         "reason": text(1, 500, bad=(" ", "\n")),
@@ -241,7 +247,18 @@ CASES = {
         ),
         "reason": text(1, 500, bad=(" ", "\n"), null=True),
     },
+    "RefundPayee": {
+        **ACCOUNT,
+        "address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "reason": text(1, 500),
+    },
     "RefundByHand": {"by_hand": BOOLEAN, **ACCOUNT},
+    "RefundPassOver": {
+        "payer": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "payment_id": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
+        "reason": text(1, 500, bad=(" ", "\n")),
+        **ACCOUNT,
+    },
     "RefundWaive": {**ACCOUNT, "amount": integer(1, 2**53 - 1), "reason": text(1, 500)},
     "RefundsWaive": {
         "max_amount": integer(1, 2**53 - 1),
@@ -269,6 +286,12 @@ CASES = {
     "RefundAddress": {
         **ACCOUNT,
         "address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "signature": text(1, 8192, null=True),
+    },
+    "PayerReport": {
+        "account": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
+        "chain_id": integer(1, 2**53 - 1),
     },
     "DoorDeviceCreate": {
         "name": text(1, 100),
@@ -320,6 +343,7 @@ CASES = {
     "WalletSet": {
         "address": ([], text(1, 400, free=False)[1]),
         "chain_ids": ([], [None, [], [1] * 65, {}, "1", 1, True]),
+        "contract_is_mine": ([], BOOLEAN[1]),
         "exchange": ([], BOOLEAN[1]),
         "minimum_deposit": ([], integer(0, 10**15, null=True)[1]),
         "recovery": ([], [None, [], "x", 1, True]),
@@ -339,6 +363,12 @@ ID = (["evt_x", "x" * 80, RIGHT_TO_LEFT], ["", "x" * 81, "a\0b"])
 def option(*values: str) -> tuple[Any, Any]:
     return values, ("", "gone", values[0].upper(), "a\0b")
 
+
+NOT_A_CHAIN = (
+    [],
+    ["0", "-1", "9007199254740992", "x", "", "1.0", "1e1", "+1", " 1", "٣", "9" * 400],
+)
+NOT_AN_ADDRESS = ([], ["", "0x", "x", "0x" + "g" * 40, "0x" + "1" * 41, "a\0b"])
 
 QUERIES = {
     "/events": {
@@ -364,13 +394,16 @@ QUERIES = {
     },
     "/intents/{intent_id}/payments": PAGE,
     "/collections": {
-        "chain_id": (
-            [],
-            ["0", "-1", "9007199254740992", "x", "", "1.0", "1e1", "+1", " 1", "٣", "9" * 400],
-        ),
-        "token": ([], ["", "0x", "x", "0x" + "g" * 40, "0x" + "1" * 41, "a\0b"]),
+        "chain_id": NOT_A_CHAIN,
+        "token": NOT_AN_ADDRESS,
         "after": ([], ["", "x" * 81, "a\0b"]),
         "owner_confirmed": ([], ["", "True", "1", "0", "no", "a\0b"]),
+    },
+    # Its chain needs receivers: tests/payments/test_payout_previews.py.
+    "/payouts/preview": {
+        "chain_id": NOT_A_CHAIN,
+        "token": NOT_AN_ADDRESS,
+        "payer": NOT_AN_ADDRESS,
     },
     "/refunds": {
         **PAGE,
@@ -411,7 +444,10 @@ QUERIES = {
         "q": (["x", "x" * 200, FOUR_BYTES, "%_\\'"], ["", "x" * 201, "a\0b"]),
     },
 }
-REQUIRED_IN_QUERIES = {"/collections": {"chain_id": "31337"}}
+REQUIRED_IN_QUERIES = {
+    "/collections": {"chain_id": "31337"},
+    "/payouts/preview": {"chain_id": "31337", "payer": ADDRESS},
+}
 PUBLIC_QUERIES = {
     "/events": {**PAGE, "series": (["s", "a-b-9"], ["", "A", "a b", "x" * 81, "a\0b"])},
     "/events/{event_id}/tickets": PAGE,

@@ -88,13 +88,18 @@ IN_WORDS = {
         "Its EIP-55 checksum is wrong: a letter was changed.",
         "Nobody can spend from this address.",
         "This address belongs to the network.",
-        "Must not be the address of a token.",
+        "This is the address of USDC on Local, not of a wallet.",
     },
     "chain_ids": {
         "Name the networks on which you control this address.",
         "These networks are not known here: #.",
         "Write either chain_id or chain_ids.",
         "Must have distinct networks.",
+        "Only a wallet of an address has this field.",
+    },
+    "contract_is_mine": {
+        "There is a contract at this address on: Local. Confirm that it is your Safe or smart"
+        " wallet.",
         "Only a wallet of an address has this field.",
     },
     "exchange": {"Only a wallet of an address has this field."},

@@ -1,15 +1,24 @@
 """Organizers whose wallet is an ordinary address, and the accounts that sign their refunds."""
 
+from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from tests.support.factories import CHAIN, Buyer, Organizer, new_organizer, worker_once
-from tests.support.refunds import account, state
+from tests.support.refunds import account, pass_hours, state
+from ticketing import clock
+from ticketing.chain import receivers, refunded_events
+from ticketing.chain.refunded_events import ListedPayment
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.wallets import Wallet
 from tools import anvil
 
 OWNER, PAYER, OTHER = 6, 7, 8
 """The node's accounts: the organizer's wallet, and two that sign."""
+
+OWNER_ADDRESS = "0x976EA74026E726554dB657fA54763abd0C3a0aa9"
+"""The address of OWNER."""
 
 
 def with_address(app: Any, node: anvil.Anvil, slug: str = "venue") -> Organizer:
@@ -26,7 +35,7 @@ def of_an_address(buyer: Buyer) -> None:
         PaymentIntent.id == buyer.intent["id"]
     )
     tenant = buyer.organizer.id
-    Wallet.update(owner=anvil.BUYER, tenant_id=tenant).where(Wallet.id.in_(of_order)).execute()
+    Wallet.update(owner=OWNER_ADDRESS, tenant_id=tenant).where(Wallet.id.in_(of_order)).execute()
 
 
 def owed(
@@ -73,6 +82,47 @@ def sign(node: anvil.Anvil, of_list: Any, index: int = PAYER) -> list[str]:
         anvil.send(node.rpc, index, {"to": each["to"], "data": each["data"]})["transactionHash"]
         for each in of_list["transactions"]
     ]
+
+
+def pay_with_id(
+    node: anvil.Anvil,
+    of_list: Any,
+    index: int = PAYER,
+    *,
+    to: str | None = None,
+    atomic: int | None = None,
+    token: str | None = None,
+) -> str:
+    """Use the first id of a list for a payment that differs from it. Return the hash."""
+    (first, *_) = of_list["payments"]
+    paid = ListedPayment(
+        first["id"], to or first["to"], first["amount"] if atomic is None else atomic
+    )
+    token = token or of_list["token_address"]
+    calls = [(each["to"], each["data"]) for each in of_list["transactions"]]
+    deploy = [each for each in calls if each[0] == receivers.PROXY]
+    approve = token, refunded_events.approve_data(paid.atomic_amount)
+    refund = receivers.FACTORY, refunded_events.refund_data(token, 2**40, [paid])
+    *_, tx_hash = [
+        anvil.send(node.rpc, index, {"to": contract, "data": data})["transactionHash"]
+        for contract, data in (*deploy, approve, refund)
+    ]
+    return str(tx_hash)
+
+
+def pass_hours_here(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
+    """Move the server's clock."""
+    real = clock.now
+    monkeypatch.setattr(clock, "now", lambda: real() + timedelta(hours=hours))
+
+
+def end_lists(node: anvil.Anvil, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all lists end, once the worker has read the next block: by the chain and by the server.
+
+    A node that invents a late block ends no list, so both clocks count.
+    """
+    pass_hours(node, 73)
+    pass_hours_here(monkeypatch, 73)
 
 
 def settle_all(organizer: Organizer, tx_hash: str, role: str = "admin") -> Any:

@@ -4,6 +4,7 @@ import secrets
 from datetime import datetime
 from typing import Any
 
+from tests.support import payees
 from tests.support.factories import Buyer, Organizer, worker_once
 from ticketing import clock, ids
 from ticketing.models.payment_intents import PaymentIntent
@@ -99,8 +100,8 @@ def dust(buyer: Buyer, count: int, *, block_time: datetime | None = None, **colu
 
 
 def state(buyer: Buyer, address: str) -> Any:
-    """State where the money shall go."""
-    return buyer.api.post(f"{buyer.path}/refund-address", {"address": address})
+    """State where the money goes, and confirm it with the button in the mail."""
+    return payees.state(buyer, address)
 
 
 def settle(

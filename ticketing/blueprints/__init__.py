@@ -6,9 +6,10 @@ is in schemas/, mostly under the same name.
 
 admissions.py, api_keys.py, audit_log.py, collections.py, deposits.py, door_devices.py,
     erasure.py, events.py, exports.py, images.py, intents.py, members.py, messages.py, money.py,
-    notifications.py, payouts.py, questions.py, reconciliation.py, refunds.py, sales.py, series.py,
-    tenants.py, ticket_types.py, vouchers.py, waiting_list.py, waiting_room.py, wallets.py,
-    webhooks.py: for organizers, each one resource. In paths, a ticket type is called `tickets`
+    notifications.py, passed_ids.py, payouts.py, questions.py, reconciliation.py, refunds.py,
+    sales.py, series.py, tenants.py, ticket_types.py, vouchers.py, waiting_list.py, waiting_room.py,
+    wallets.py, webhooks.py: for organizers, each one resource. In paths, a ticket type is called
+    `tickets`
 checkout.py: for buyers: preflight, purchase, cancel, the address for a refund. web/order_polls.py
     answers most polls of an order before they come here
 gasless.py: pay an order with a signature, without a network fee

@@ -46,8 +46,10 @@ from ticketing.errors import (
     OneTypeOnly,
     OverMaxAmount,
     PaymentRequired,
+    RefundAddressFixed,
     SalesEnded,
     SalesNotStarted,
+    SignatureRequired,
     SoldOut,
     TooManyChanges,
     TooManyFree,
@@ -253,19 +255,28 @@ def choose_chain(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIn
 
 
 @blp.post("/intents/<intent_id>/refund-address")
-@idempotent
+@idempotent_outside_transaction
 @blp.arguments(RefundAddressSchema)
 @blp.response(200, IntentSchema)
-@blp.raises(NotFound, Invalid, NothingReceived, TooManyChanges)
+@blp.raises(
+    NotFound,
+    Invalid,
+    NothingReceived,
+    SignatureRequired,
+    RefundAddressFixed,
+    TooManyChanges,
+    ChainUnavailable,
+)
 @never_stored(IN_ORDER, shown_again=order_again)
 def state_refund_address(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
-    """State where money that is owed shall go, once something was received: 5 times in 24 hours.
+    """State where money that is owed goes, once something was received: 5 times in 24 hours.
 
-    An earlier address still counts for 72 hours. The same address again changes nothing. Money on
-    another network has an address of its own: with its `chain_id`. If that money is `unassigned`,
-    this asks for it back, for good.
+    The buyer gets a mail. The address counts when they press the button in it, or after 24 hours
+    (`payee.waits_until`), three times in 30 days. Until then the money is on no list. The address
+    that counts already takes back what waits. Money on another network has an address of its own:
+    send its `chain_id`. If that money is `unassigned`, this asks for it back, for good.
     """
-    return refund_addresses.state(tenant, intent_id, **body)
+    return refund_addresses.state(tenant, intent_id, config=config(), **body)
 
 
 @blp.post("/intents/<intent_id>/payers")

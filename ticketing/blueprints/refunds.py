@@ -6,6 +6,7 @@ from schemas.base import page_of
 from schemas.refunds import (
     RefundByHandSchema,
     RefundListQuery,
+    RefundPayeeSchema,
     RefundSchema,
     RefundSettleSchema,
     RefundsSettleSchema,
@@ -20,12 +21,19 @@ from ticketing.errors import (
     Invalid,
     NoRefundDue,
     NotFound,
+    NothingReceived,
     RefundListed,
     RefundNotSeen,
 )
 from ticketing.roles import Role
 from ticketing.services.pagination import Page
-from ticketing.services.payments import refund_settlement, refunds, refunds_by_hand, waivers
+from ticketing.services.payments import (
+    entered_payees,
+    refund_settlement,
+    refunds,
+    refunds_by_hand,
+    waivers,
+)
 from ticketing.services.payments.refund_settlement import SettledOrders
 from ticketing.services.payments.refunds import RefundOwed
 from ticketing.services.payments.waivers import Waived
@@ -106,6 +114,20 @@ def waive_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwe
     Not one on a list of payouts that can still be paid: 409 `refund_listed`.
     """
     return waivers.waive(caller().tenant_id, intent_id, **body, by=actor())
+
+
+@blp.put("/<intent_id>/payee")
+@idempotent
+@blp.arguments(RefundPayeeSchema)
+@blp.response(200, RefundSchema)
+@blp.raises(NotFound, Invalid, NothingReceived)
+def enter_payee(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed:
+    """Enter where a refund goes, for a buyer who told you. It counts at once.
+
+    The buyer gets a mail, and the audit log has your `reason`. Whoever signs the list of payouts is
+    told who entered it. What the buyer stated and still waits ends.
+    """
+    return entered_payees.enter(caller().tenant_id, intent_id, **body, config=config(), by=actor())
 
 
 @blp.post("/<intent_id>/by-hand")

@@ -106,4 +106,4 @@ def get_recovery_file(tenant: str) -> dict[str, Any]:
     It cannot spend, but reveals all addresses of orders: keep it secret. Reading it ends the
     warnings about it.
     """
-    return recovery.file_of(tenant_of_path())
+    return recovery.file_of(tenant_of_path(), config().chains)

@@ -3,14 +3,13 @@
 import json
 import time
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 import urllib3
 
-from ticketing import nesting
-from ticketing.backoff import Backoff
+from ticketing.chain import nesting
 from ticketing.chain.errors import RpcError, RpcLimited, RpcRefused, RpcSilent
+from ticketing.chain.request_size import RequestSize
 
 TIMEOUT_SECONDS = 10.0
 """The time limit for a complete response."""
@@ -22,8 +21,10 @@ AVOIDED_SECONDS = 60.0
 """How long an endpoint that failed is tried last, if there are several."""
 
 LARGEST_BATCH = 100
-BACKOFF = Backoff.doubling(timedelta(seconds=1), timedelta(seconds=60))
-"""How long to wait after rate limits without a time."""
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
+"""How long to wait after rate limits without a time: the first pause doubles up to the longest."""
+
+_MOST_DOUBLINGS = 10
 
 LONGEST_RETRY_AFTER_SECONDS = 600
 
@@ -48,6 +49,7 @@ class Endpoint:
         self._url = url
         self._pool = pool
         self._batch_size = LARGEST_BATCH
+        self._unlimited_size = RequestSize(LARGEST_BATCH)
         self._limited_until = 0.0
         self._limits_in_a_row = 0
         self._failed_at = -AVOIDED_SECONDS
@@ -76,16 +78,26 @@ class Endpoint:
 
         A rejected batch is sent again in halves. The size that worked is kept. During a
         pause, RpcLimited and RpcSilent are raised at once, without a request.
+
+        "Too many requests" may be about one batch that is too large, or about too many of them. So
+        one call is sent alone: if it passes, the rest is sent in halves; else RpcLimited.
         """
         self._check_pause()
         before, results = self._batch_size, list[Any]()
         try:
             while len(results) < len(calls):
-                some = calls[len(results) : len(results) + self._batch_size]
+                size = min(self._batch_size, self._unlimited_size.now)
+                some = calls[len(results) : len(results) + size]
                 try:
                     results += self._ask_together(some)
+                    self._unlimited_size.passed(len(some))
                 except _BatchRefused:
                     self._batch_size = max(1, len(some) // 2)
+                except RpcLimited:
+                    if len(some) == 1:
+                        raise
+                    results += self._ask_together(some[:1])
+                    self._unlimited_size.failed(len(some))
         except RpcError as error:
             if not results:
                 self._batch_size = before  # a smaller batch did not help
@@ -105,6 +117,7 @@ class Endpoint:
         now = time.monotonic()
         if isinstance(error, RpcLimited):
             self._limited_until = now + error.retry_after
+            self._limits_in_a_row += 1
         elif isinstance(error, RpcSilent):
             self._silent_at = now
         if not isinstance(error, RpcRefused):
@@ -162,8 +175,8 @@ class Endpoint:
     def _limited(self, retry_after: str | None) -> RpcLimited:
         if retry_after is not None and retry_after.isascii() and retry_after.isdecimal():
             return RpcLimited(min(int(retry_after[:9]), LONGEST_RETRY_AFTER_SECONDS) or 1)
-        self._limits_in_a_row += 1
-        return RpcLimited(BACKOFF.pause(self._limits_in_a_row).total_seconds())
+        doubled = FIRST_PAUSE_SECONDS * 2 ** min(self._limits_in_a_row, _MOST_DOUBLINGS)
+        return RpcLimited(min(doubled, LONGEST_PAUSE_SECONDS))
 
     def _post(self, question: object, is_batch: bool) -> Any:
         deadline = time.monotonic() + TIMEOUT_SECONDS

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
-from ticketing.chain import abi, address, multicall, receivers
+from ticketing.chain import abi, address, messages, receivers
 from ticketing.chain.answers import (
-    MOST_WORD,
     NOTHING,
     Block,
     Log,
@@ -24,6 +24,7 @@ from ticketing.chain.answers import (
     parse_transactions,
     parse_word,
 )
+from ticketing.chain.balances import At, BalanceReader, balance_call
 from ticketing.chain.block_headers import (
     HEAD_CALL,
     check_link,
@@ -40,8 +41,6 @@ from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import CHAIN_ID_CALL, RpcClient
 from ticketing.chain.transfer_logs import Range, TransferReader, probe_call
 
-_CALLS_PER_MULTICALL = 500
-
 _LAG_BLOCKS = 128
 """A header missing this near to the head is not pruned: another node behind the URL lags."""
 
@@ -51,15 +50,18 @@ _NAME_CALL = abi.selector("name()")
 _VERSION_CALL = abi.selector("version()")
 _SEPARATOR_CALL = abi.selector("DOMAIN_SEPARATOR()")
 _STATE_SELECTOR = abi.selector("authorizationState(address,bytes32)")
-_BALANCE_SELECTOR = abi.selector("balanceOf(address)")
+
+_DELEGATION = bytes.fromhex("ef0100")
+_DELEGATION_BYTES = 23
+"""The code of an account that delegates to a contract: this, and 20 bytes (EIP-7702)."""
 
 
-_DELEGATION = "0xef0100"
-"""The code of an account that delegates to a contract begins with it (EIP-7702)."""
+class AccountKind(Enum):
+    """What is at an address. `PLAIN`: no contract, so a private key may spend from it."""
 
-
-At: TypeAlias = str | dict[str, str]
-"""A block in which a call is made: its number, "latest", or {"blockHash": its hash} (EIP-1898)."""
+    PLAIN = "plain"
+    CONTRACT = "contract"
+    TOKEN = "token"
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Node:
         """Read with `rpc`. With a `chain_id` (EIP-155), reject heads of other chains."""
         self._rpc = rpc
         self._chain_id = chain_id
-        self._multicall: bool | None = None
+        self._balances = BalanceReader(rpc)
         self._reader = TransferReader(rpc)
         self._old_reader = TransferReader(rpc)
         self._search: _Search | None = None
@@ -247,13 +249,29 @@ class Node:
         codes = self._ask_chain([("eth_getCode", [each, "latest"]) for each in accounts])
         return [each for each, code in zip(accounts, codes, strict=True) if is_contract(code)]
 
-    def is_deployed(self, account: str) -> bool:
-        """Return whether an account is a contract that exists only where it was deployed.
+    def account_kind(self, account: str) -> AccountKind:
+        """Return what is at an address on this chain. RpcError.
 
-        A delegation (EIP-7702) is not one: its account has a private key, on every chain.
+        A delegation (EIP-7702) is no contract: its account has a private key, on every chain. A
+        token answers `decimals` with one word of at most 255, and `balanceOf` with one word.
         """
         (code,) = self._ask_chain([("eth_getCode", [account, "latest"])])
-        return is_contract(code) and not str(code).startswith(_DELEGATION)
+        if not is_contract(code):
+            return AccountKind.PLAIN
+        stored = parse_bytes(code)
+        if len(stored) == _DELEGATION_BYTES and stored.startswith(_DELEGATION):
+            return AccountKind.PLAIN
+        calls = [_eth_call(account, _DECIMALS_CALL), balance_call(account, account)]
+        try:
+            decimals, held = self._ask_chain(calls)
+        except RpcRefused:  # it has no such functions
+            return AccountKind.CONTRACT
+        try:
+            parse_decimals(decimals)
+            parse_word(held)
+        except RpcInvalid:
+            return AccountKind.CONTRACT
+        return AccountKind.TOKEN
 
     def can_collect(self) -> bool:
         """Return whether receivers have the same addresses on this chain as everywhere.
@@ -285,11 +303,23 @@ class Node:
     def is_token(self, account: str) -> bool:
         """Return whether an account is a contract that says what an address holds. RpcError."""
         try:
-            (held,) = self._rpc.batch([_eth_call(account, _balance_data(account))])
+            (held,) = self._rpc.batch([balance_call(account, account)])
             parse_word(held)
         except (RpcRefused, RpcInvalid):
             return False
         return True
+
+    def is_signed_by_contract(self, account: str, digest: bytes, signature: bytes) -> bool:
+        """Return whether a contract says that a signature of a digest is its own (EIP-1271).
+
+        An account without code has no such signature. RpcError.
+        """
+        data = messages.validity_data(digest, signature)
+        try:
+            (answer,) = self._ask_chain([_eth_call(account, data)])
+            return messages.is_valid(parse_bytes(answer))
+        except (RpcRefused, RpcInvalid):
+            return False
 
     def holdings(self, token_address: str, addresses: Sequence[str]) -> list[int]:
         """Return what each address holds of a token, or with the zero address of the chain's coin.
@@ -297,10 +327,7 @@ class Node:
         In atomic units, or in wei. RpcError if the node serves another chain.
         """
         self._ask_chain([])
-        if token_address != address.ZERO:
-            return self.balances(token_address, addresses)
-        answers = self._rpc.batch([("eth_getBalance", [each, "latest"]) for each in addresses])
-        return [parse_quantity(answer, MOST_WORD) for answer in answers]
+        return self._balances.read(token_address, addresses)
 
     def is_mined(self, tx_hash: str) -> bool:
         """Return whether a block has this transaction."""
@@ -363,30 +390,13 @@ class Node:
 
         One call reads many balances if the chain has Multicall3, else they are read in batches.
         """
-        if not (addresses and self._has_multicall()):
-            calls = [_eth_call(token_address, _balance_data(each), at) for each in addresses]
-            return [parse_word(answer) for answer in self._rpc.batch(calls)]
-        held: list[int] = []
-        for call in _multicalls(token_address, addresses, at):
-            (answer,) = self._rpc.batch([call])
-            held += multicall.decode(answer, min(_CALLS_PER_MULTICALL, len(addresses) - len(held)))
-        return held
+        return self._balances.read(token_address, addresses, at)
 
     def balance_calls(
         self, token_address: str, addresses: Sequence[str], *, at: str = "latest"
     ) -> list[Call]:
         """Return the calls of `balances`. None before it is known if the chain has Multicall3."""
-        if self._multicall is None:
-            return []
-        if not self._multicall:
-            return [_eth_call(token_address, _balance_data(each), at) for each in addresses]
-        return list(_multicalls(token_address, addresses, at))
-
-    def _has_multicall(self) -> bool:
-        if self._multicall is None:
-            (code,) = self._rpc.batch([("eth_getCode", [multicall.ADDRESS, "latest"])])
-            self._multicall = is_contract(code)
-        return self._multicall
+        return self._balances.calls(token_address, addresses, at)
 
     def transfers(
         self,
@@ -424,7 +434,7 @@ class Node:
     @property
     def range_width(self) -> int:
         """How many blocks the node accepts in one request for logs, as far as known."""
-        return self._reader.width.blocks
+        return self._reader.width.now
 
     def is_used(self, token_address: str, addresses: Sequence[str]) -> bool:
         """Return whether one of the addresses has sent a transaction or holds the token."""
@@ -432,7 +442,7 @@ class Node:
         answers = self._rpc.batch(
             [
                 *(("eth_getTransactionCount", [each, "latest"]) for each in addresses),
-                *(_eth_call(token_address, _balance_data(each)) for each in addresses),
+                *(balance_call(token_address, each) for each in addresses),
             ]
         )
         nonces, balances = answers[: len(addresses)], answers[len(addresses) :]
@@ -453,17 +463,5 @@ def connect(chain: Chain) -> Node:
     return Node(RpcClient(chain.rpc_urls, chain.chain_id), chain.chain_id)
 
 
-def _multicalls(token_address: str, addresses: Sequence[str], at: At) -> Iterator[Call]:
-    """Yield calls for the balances of _CALLS_PER_MULTICALL addresses each, the rest in the last."""
-    for start in range(0, len(addresses), _CALLS_PER_MULTICALL):
-        some = addresses[start : start + _CALLS_PER_MULTICALL]
-        data = multicall.encode(token_address, [_balance_data(each) for each in some])
-        yield _eth_call(multicall.ADDRESS, data, at)
-
-
-def _balance_data(holder: str) -> str:
-    return _BALANCE_SELECTOR + abi.address_word(holder).hex()
-
-
-def _eth_call(target: str, data: str, at: At = "latest") -> Call:
-    return "eth_call", [{"to": target, "data": data}, at]
+def _eth_call(target: str, data: str) -> Call:
+    return "eth_call", [{"to": target, "data": data}, "latest"]

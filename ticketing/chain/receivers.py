@@ -49,6 +49,14 @@ GATHERING_SALT = bytes(32)
 MOST_INDEX = 2**64 - 1
 """The highest index of an order."""
 
+SEARCH_GAP = 5_000_000
+"""How many unused indexes in a row end the search of a recovery file for receivers.
+
+Example: a file was saved at index 17, and the installation then issued 40,000 more addresses. The
+search goes on until index 5,000,016, and later if it finds something there. A new installation that
+continues the file starts after that, so it never issues an address that the file may find.
+"""
+
 _CREATE2 = b"\xff" + bytes.fromhex(FACTORY[2:])
 
 # The init code of a clone, by OpenZeppelin's cloneDeterministicWithImmutableArgs: 10 bytes that

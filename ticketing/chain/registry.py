@@ -6,8 +6,7 @@ Chain ids are EIP-155 ids. The addresses of USDC are published by its issuer.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-
-from ticketing.chain.facilitator_key import FacilitatorKey
+from typing import Protocol
 
 LOCAL_CHAIN_ID, SECOND_LOCAL_CHAIN_ID = 31337, 31338
 LOCAL_CHAIN_IDS = (LOCAL_CHAIN_ID, SECOND_LOCAL_CHAIN_ID)
@@ -16,6 +15,13 @@ LOCAL_CHAIN_IDS = (LOCAL_CHAIN_ID, SECOND_LOCAL_CHAIN_ID)
 _LOCAL_TOKEN = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 _LOCAL_LOOK_ALIKE = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 """The first two contracts of the first account of a developer's node: it mints in between."""
+
+
+class TokenMaker(Protocol):
+    """Makes a bearer token for each request: see facilitator_key.py, which needs two libraries."""
+
+    def bearer(self, method: str, url: str) -> str:
+        """Return the token for one request."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class Facilitator:
 
     url: str = field(repr=False)
     token: str | None = field(default=None, repr=False)
-    key: FacilitatorKey | None = field(default=None, repr=False)
+    key: TokenMaker | None = field(default=None, repr=False)
 
     def bearer(self, method: str, url: str) -> str | None:
         """Return the bearer token of a request. None: it needs none."""

@@ -17,6 +17,7 @@ from ticketing.chain.errors import (
     RpcLimited,
     RpcSilent,
 )
+from ticketing.chain.request_size import RequestSize
 from ticketing.chain.rpc import RpcClient
 
 ADDRESSES_PER_FILTER = 1000
@@ -26,10 +27,6 @@ FILTERS_PER_REQUEST = 10
 """10,000 addresses are 700 KB. anvil accepts requests of 2 MB, geth of 5 MB."""
 
 BLOCKS_PER_RANGE = 2000
-
-WIDER_AFTER = 8
-"""After so many successful ranges, the width is doubled."""
-
 
 SPLIT_BLOCKS_KEPT = 32
 """Of so many blocks it is remembered which recipients' logs the node refused."""
@@ -82,36 +79,12 @@ class _Split:
             self.cuts.add(piece[len(piece) // 2])
 
 
-class RangeWidth:
-    """How many blocks one request covers. Failures halve it, successes double it.
-
-    Example: a node refuses more than 500 blocks. 2000 fail, 1000 fail, 500 succeed. After 8 such
-    ranges 1000 are tried again, and fail: 500.
-    """
-
-    def __init__(self) -> None:
-        self.blocks = BLOCKS_PER_RANGE
-        self._passed = 0
-
-    def passed(self) -> None:
-        """Record that a range of full width succeeded."""
-        self._passed += 1
-        if self._passed >= WIDER_AFTER:
-            self.blocks = min(2 * self.blocks, BLOCKS_PER_RANGE)
-            self._passed = 0
-
-    def failed(self, blocks: int) -> None:
-        """Record that a range of so many blocks failed."""
-        self.blocks = max(1, blocks // 2)
-        self._passed = 0
-
-
 class TransferReader:
     """Reads ranges of one chain. It keeps the width that works."""
 
     def __init__(self, rpc: RpcClient) -> None:
         self._rpc = rpc
-        self.width = RangeWidth()
+        self.width = RequestSize(BLOCKS_PER_RANGE)
         self._splits: dict[str, _Split] = {}
         """By block hash, the newest last."""
 
@@ -149,7 +122,7 @@ class TransferReader:
         of_party |= {_Party(each.lower(), sends=True): each for each in senders}
         parties = sorted(of_party)
         while first <= head.number:
-            width = self.width.blocks if parties else head.number - first + 1
+            width = self.width.now if parties else head.number - first + 1
             last_number = min(first + width - 1, head.number)
             try:
                 last = head if last_number == head.number else read_block(self._rpc, last_number)
@@ -166,8 +139,8 @@ class TransferReader:
                 if isinstance(error, RpcSilent) or last_number == first:
                     raise
                 continue
-            if parties and last_number - first + 1 == width:
-                self.width.passed()
+            if parties:
+                self.width.passed(last_number - first + 1)
             yield Range(last, transfers, frozenset(of_party[each] for each in refused))
             first = last_number + 1
             after = last if link is not None else after

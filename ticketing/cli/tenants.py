@@ -29,6 +29,7 @@ group = AppGroup("tenants", help="Create and rename accounts of organizers.")
     "chain_ids",
     help="Ids of the networks on which you control the address, for example 8453,10.",
 )
+@click.option("--contract-is-mine", is_flag=True, help="The address is your Safe or smart wallet.")
 @click.option("--exchange", is_flag=True, help="The address belongs to an exchange.")
 @click.option("--email", help="Email address of the first member. Default: stated at the link.")
 @json_option
@@ -39,6 +40,7 @@ def create(
     xpub: str | None,
     address: str | None,
     chain_ids: str | None,
+    contract_is_mine: bool,
     exchange: bool,
     email: str | None,
     as_json: bool,
@@ -48,10 +50,12 @@ def create(
     At first_sign_in, the first member sets a password within 48 hours, as an administrator.
 
     The account of the xpub must have no other use. An address that is a contract must exist on all
-    of its chains. Chains on which this could not be checked are printed as unchecked_chains.
+    of its chains, and be stated with --contract-is-mine. Chains on which this could not be checked
+    are printed as unchecked_chains.
     """
     ids_of_chains = None if chain_ids is None else _ids(chain_ids)
     options = {"xpub": xpub, "address": address, "chain_ids": ids_of_chains, "exchange": exchange}
+    options["contract_is_mine"] = contract_is_mine
     wallet = changes.stated(None, options, config().chains) if any(options.values()) else None
     unchecked = [] if wallet is None else _unchecked(wallet)
     with write_transaction():

@@ -50,5 +50,5 @@ def export_recovery(tenant: str, output: Path) -> None:
     It cannot spend anything, but it reveals all addresses of orders: keep it as secret as a backup.
     It has every ordinary address that was ever a wallet. Wallets of an xpub need none.
     """
-    text = json.dumps(recovery.file_of(tenants.find(tenant)), indent=2)
+    text = json.dumps(recovery.file_of(tenants.find(tenant), config().chains), indent=2)
     private_file.write(io.StringIO(f"{text}\n"), output)

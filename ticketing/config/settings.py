@@ -31,10 +31,12 @@ from ticketing.limits import (
     DEFAULT_ORDERS_PER_CLIENT,
     DEFAULT_PERSONAL_DATA_DAYS,
     DEFAULT_RATE_LIMITS,
+    DEFAULT_REFUND_CHANGE_HOURS,
     DEFAULT_UNPAID_PER_ADDRESS,
     DEFAULT_WALLET_CHANGE_HOURS,
     MAX_NOTIFICATION_DAYS,
     MAX_PERSONAL_DATA_DAYS,
+    MAX_REFUND_CHANGE_HOURS,
     MAX_WALLET_CHANGE_HOURS,
     MIN_NOTIFICATION_DAYS,
     CallClass,
@@ -113,6 +115,7 @@ class Config:
     mails_per_tenant: int | None
     message_recipients: int
     wallet_change: timedelta
+    refund_change: timedelta
     smtp: Smtp | None
     webhook_allow: tuple[Allowed, ...]
     early_most: int
@@ -166,6 +169,15 @@ def load(environ: Mapping[str, str]) -> Config:
                 DEFAULT_WALLET_CHANGE_HOURS,
                 0,
                 MAX_WALLET_CHANGE_HOURS,
+            )
+        ),
+        refund_change=timedelta(
+            hours=integer(
+                environ,
+                "REFUND_CHANGE_HOURS",
+                DEFAULT_REFUND_CHANGE_HOURS,
+                0,
+                MAX_REFUND_CHANGE_HOURS,
             )
         ),
         smtp=_smtp(environ),

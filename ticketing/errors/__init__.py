@@ -82,6 +82,8 @@ TicketingError
 │   ├── HoldExtended               hold_extended
 │   ├── HoldNotExtendable          hold_not_extendable
 │   ├── NothingReceived            nothing_received
+│   ├── SignatureRequired          signature_required
+│   ├── RefundAddressFixed         refund_address_fixed
 │   ├── RefundNotSeen              refund_not_seen
 │   ├── RefundListed               refund_listed
 │   ├── AmountChanged              amount_changed
@@ -108,6 +110,7 @@ TicketingError
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
 │   ├── OfferEnded                 offer_ended
+│   ├── PayeeChangeEnded           payee_change_ended
 │   ├── InvitationEnded            invitation_ended
 │   ├── PasswordResetEnded         password_reset_ended
 │   ├── SignInEnded                sign_in_ended

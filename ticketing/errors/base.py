@@ -173,6 +173,13 @@ class OfferEnded(Gone):
     detail = "This offer has ended. Ask the sender for a new one."
 
 
+class PayeeChangeEnded(Gone):
+    """The change of a refund address was stopped, or another one came after it."""
+
+    code = "payee_change_ended"
+    detail = "This change has ended. State the address again."
+
+
 class InvitationEnded(Gone):
     """The invitation was used, replaced or taken back, or it is too old."""
 

@@ -302,6 +302,23 @@ class NothingReceived(Conflict):
     detail = "Nothing was received for this intent, so there is nothing to send back."
 
 
+class SignatureRequired(Conflict):
+    """Nobody can be told that a proven payee is replaced. `signer` must sign the `message`."""
+
+    code = "signature_required"
+    detail = (
+        "Nobody can be told about this change. Send a signature of `message` by the account that"
+        " paid, `signer`, or ask the organizer to enter the address."
+    )
+
+
+class RefundAddressFixed(Conflict):
+    """The order's link alone can change no payee any more, and nobody can confirm a change."""
+
+    code = "refund_address_fixed"
+    detail = "Nobody can confirm this change. Ask the organizer to enter the address."
+
+
 class RefundNotSeen(Conflict):
     """The transaction pays nothing of the refund, or is not final yet."""
 

@@ -161,8 +161,10 @@ def _rules() -> str:
   order, on one of `payment_options`, the order moves there within about a minute. Other money is
   owed on the network where it is, once the order is paid or has ended: state an address with
   `POST .../intents/$INTENT/refund-address` and the `chain_id` of that network.
-- Refunds: the service never sends money. The organizer does, to the address that the buyer states
-  with `POST .../intents/$INTENT/refund-address`.
+- Refunds: the service never sends money. The organizer does, to the account that paid if it has
+  proven that, or to the address that the buyer states with
+  `POST .../intents/$INTENT/refund-address`. That waits a day (`payee.waits_until`), unless the
+  buyer's mailbox confirms it. After 409 `signature_required`, sign its `message` with `signer`.
 - Waiting room: 429 `waiting_room` means that more people want tickets than can be served at once.
   `place` 1 is the next one. Send the same request after the seconds of `Retry-After`, with the
   newest `token` as the header `Waiting-Room-Token` (tools: `waiting_room_token`). Without it, you

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ticketing.constants import ScanKind
 from ticketing.errors import Invalid
 from ticketing.roles import Role
+from ticketing.scanning import ScanKind
 from ticketing.services.catalog import sales_by
 from ticketing.services.door import devices, scans
 from ticketing.services.door.scans import ScanRequest

@@ -13,12 +13,12 @@ from peewee import (
 )
 
 from ticketing import clock
-from ticketing.constants import DeviceStatus
 from ticketing.models.admissions import Admission
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+from ticketing.scanning import DeviceStatus
 
 
 def new_salt() -> str:

@@ -129,7 +129,7 @@ class PaymentIntent(BaseModel):
     as free (None: all, if it costs nothing).
     `early_confirmations`: with so many blocks it may be confirmed before its payment is final.
     None: never. `early`: it was, and its payment is not final yet.
-    `refund_address` is the last one that the buyer stated. `refund_by_hand_at`: since when the
+    `refund_address` is the payee that counts. `refund_by_hand_at`: since when the
     organizer pays the refund by hand. Such an order is on no list of payouts. `x402`: an x402
     client made the order, with an Idempotency-Key if there is an `idempotency_digest`, and with the
     body of `body_digest`.
@@ -144,7 +144,8 @@ class PaymentIntent(BaseModel):
     IPv6 /64, and `held_by_site` one of its IPv6 /48.
 
     `strays_version` counts the changes of its stray accounts (models/stray_accounts.py). 0: it has
-    none. `moves`: how often its buyer moved it to another network.
+    none. `moves`: how often its buyer moved it to another network. `payees_version` counts the
+    changes of its payees (models/refunds.py), those of its stray accounts included. 0: it has none.
     """
 
     stray = ""
@@ -216,6 +217,7 @@ class PaymentIntent(BaseModel):
     idempotency_digest = TextField(null=True)
     body_digest = TextField(null=True)
     strays_version = IntegerField(default=0)
+    payees_version = IntegerField(default=0)
     moves = IntegerField(default=0)
 
     item_rows: Iterable[Any]  # of IntentItem
@@ -226,6 +228,7 @@ class PaymentIntent(BaseModel):
     payment_uri: str | None
     payment_options: Sequence[PaymentOption]
     strays: Sequence[Any]  # the stray accounts that received money
+    payee: Any  # of services/orders/payees_shown.py
     confirmations: int
     refunds: Sequence[Any]
     client_secret: str

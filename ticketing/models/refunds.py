@@ -1,12 +1,18 @@
-"""Refunds that were paid, the addresses that buyers stated for them, and waivers.
+"""Refunds that were paid, the addresses that they go to, and waivers.
 
 `stray` of each is the stray account that it belongs to. Empty: the order's home.
 """
 
+from datetime import datetime
+
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
+from ticketing.constants import PayeeSource
 from ticketing.models.base import BaseModel, UtcDateTimeField, literal
 from ticketing.models.payment_intents import PaymentIntent
+
+PROVEN = (PayeeSource.SIGNER, PayeeSource.WALLET)
+"""The sources of payees that nobody decided."""
 
 
 class Refund(BaseModel):
@@ -43,18 +49,65 @@ REFUND_AT_HOME = Refund.stray == literal("")
 
 
 class RefundAddress(BaseModel):
-    """Where a buyer wants money back. It counts until some time after its replacement."""
+    """A payee: where an account's refunds go, or will, or went, and who decided it.
+
+    `source` is a PayeeSource. A statement of the buyer `waits` until it counts or ends, and
+    `effective_at` is when it will count; None: only a button in a mail makes it count. Of any other
+    row, `effective_at` is since when it has counted; None: it never did. It counts until
+    REFUND_ADDRESS_OVERLAP after `replaced_at`. `ended_at`: when a button in a mail ended it, or its
+    proof ended. Then it counts for nothing.
+
+    `confirm_salt` is a part of the secret of these buttons. `told_at`: when the first mail about it
+    was sent to a mailbox of the buyer.
+
+    `decided_by` says what made it count: one of BY_MAILBOX, BY_SIGNATURE and BY_WAITING, or the id
+    of the key or member who entered it. `cautions` are those of that moment. `warned_at`: when
+    administrators got a mail about them.
+    """
+
+    BY_MAILBOX, BY_SIGNATURE, BY_WAITING = "mailbox", "signature", "waiting"
 
     id = TextField(primary_key=True)
     intent = ForeignKeyField(PaymentIntent)
     intent_id: str
     stray = TextField(default="")
     address = TextField()
+    source = TextField(default=PayeeSource.STATED)
     stated_at = UtcDateTimeField()
+    waits = BooleanField(default=False)
+    effective_at = UtcDateTimeField(null=True)
     replaced_at = UtcDateTimeField(null=True)
+    ended_at = UtcDateTimeField(null=True)
+    confirm_salt = TextField(null=True)
+    told_at = UtcDateTimeField(null=True)
+    decided_by = TextField(null=True)
+    cautions = TextField(default="")
+    warned_at = UtcDateTimeField(null=True)
 
     class Meta:
         table_name = "refund_addresses"
+
+    @property
+    def counts_since(self) -> datetime | None:
+        """Since when it counts, or counted until another one came. None: it counts for nothing.
+
+        A statement that the version before stored has neither a time nor a salt.
+        """
+        if self.waits or self.ended_at is not None:
+            return None
+        is_of_version_before = self.effective_at is None and self.confirm_salt is None
+        since: datetime | None = self.stated_at if is_of_version_before else self.effective_at
+        return since
+
+    @property
+    def is_payee(self) -> bool:
+        """Whether it is the payee that counts now."""
+        return self.counts_since is not None and self.replaced_at is None
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether it is an account that has proven that it paid."""
+        return self.source in PROVEN
 
 
 class Waiver(BaseModel):
@@ -76,3 +129,7 @@ class Waiver(BaseModel):
 
     class Meta:
         table_name = "waivers"
+
+
+WAITING = RefundAddress.waits
+"""Statements that do not count yet. They have a partial index."""

@@ -60,6 +60,7 @@ class StrayAccount(BaseModel):
 
     # No column: services set it on an instance for its response.
     refunds: Sequence[Any]
+    payee: Any  # of services/orders/payees_shown.py
 
     class Meta:
         table_name = "stray_accounts"

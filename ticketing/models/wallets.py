@@ -1,6 +1,8 @@
 """Wallets: where a tenant's payments go, and changes of them that wait."""
 
+import json
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from peewee import AnyField, BigIntegerField, BooleanField, IntegerField, TextField
 
@@ -22,6 +24,27 @@ class ChainIdsField(AnyField):
         return frozenset(map(int, value.split(","))) if value else frozenset()
 
 
+class TokenOnChain(NamedTuple):
+    """A token, by its address, on one chain."""
+
+    chain_id: int
+    token_address: str
+
+
+class TokensField(AnyField):
+    """A set of tokens, stored as JSON."""
+
+    field_type = "TEXT"
+
+    def db_value(self, value: Iterable[TokenOnChain] | None) -> str | None:
+        """Convert tokens to JSON."""
+        return None if value is None else json.dumps(sorted(value))
+
+    def python_value(self, value: str | None) -> frozenset[TokenOnChain]:
+        """Convert JSON to tokens. NULL is the empty set."""
+        return frozenset(TokenOnChain(*each) for each in json.loads(value or "[]"))
+
+
 class Wallet(BaseModel):
     """Where payments go, and the index of the next unused address.
 
@@ -37,7 +60,11 @@ class Wallet(BaseModel):
 
     `chain_ids` are the networks on which the organizer says to control the address. The worker
     asks each of them whether the address has code there: `code_on` and `no_code_on`. The rest of
-    `chain_ids` is in `unchecked_chains`.
+    `chain_ids` is in `unchecked_chains`. `contract_is_mine`: the organizer said that the contract
+    at this address is theirs, for example a Safe. It is taken back if a token answers there.
+    `all_chain_ids` also has those that were ever named: orders of that time may still be paid
+    there. It includes the networks of a recovery file that was continued, and `continued_tokens`
+    are the tokens of that file.
 
     `is_exchange`: the address belongs to an exchange. `least_collected`: its minimum deposit in
     micro-units. `credited_at`: when the organizer said that a first deposit arrived.
@@ -56,6 +83,9 @@ class Wallet(BaseModel):
     code_on = ChainIdsField(null=True)
     no_code_on = ChainIdsField(null=True)
     unchecked_chains = ChainIdsField(null=True)
+    contract_is_mine = BooleanField(default=False)
+    all_chain_ids = ChainIdsField(null=True)
+    continued_tokens = TokensField(null=True)
     is_exchange = BooleanField(default=False)
     least_collected = BigIntegerField(null=True)
     credited_at = UtcDateTimeField(null=True)
@@ -72,8 +102,13 @@ class Wallet(BaseModel):
         return WalletKind.XPUB if self.owner is None else WalletKind.ADDRESS
 
     @property
+    def is_unconfirmed_contract(self) -> bool:
+        """Whether there is a contract of which the organizer has not said that it is theirs."""
+        return bool(self.code_on) and not self.contract_is_mine
+
+    @property
     def checked_chains(self) -> frozenset[int]:
-        """The chains of `chain_ids` on which tickets may be sold.
+        """The chains of `chain_ids` on which tickets may be sold: none of an unconfirmed contract.
 
         A contract, such as a Safe, is the organizer's only where it was deployed. So as soon as the
         address has code on one chain, only chains on which it has code remain.
@@ -81,6 +116,8 @@ class Wallet(BaseModel):
         Example: of 1, 10 and 8453, the address has code on 1, none on 10, and 8453 was not asked
         yet. Then it is {1}. Without the code on 1, it would be {1, 10}.
         """
+        if self.is_unconfirmed_contract:
+            return frozenset()
         checked: frozenset[int] = self.chain_ids & (self.code_on or self.no_code_on)
         return checked
 
@@ -92,8 +129,9 @@ class Wallet(BaseModel):
 class PendingWallet(BaseModel):
     """A change of a tenant's wallet that was asked for, and is made at `effective_at`.
 
-    The new wallet is either `xpub`, or `owner` with its settings. `secret` and `next_index`
-    continue a recovery file. `asked_by` is the id of the key or member that asked.
+    The new wallet is either `xpub`, or `owner` with its settings. `secret`, `next_index` and the
+    columns that begin with `continued_` continue a recovery file. `asked_by` is the id of the key
+    or member that asked.
     """
 
     tenant_id = TextField(primary_key=True)
@@ -102,10 +140,13 @@ class PendingWallet(BaseModel):
     chain_ids = ChainIdsField(null=True)
     code_on = ChainIdsField(null=True)
     no_code_on = ChainIdsField(null=True)
+    contract_is_mine = BooleanField(default=False)
     is_exchange = BooleanField(default=False)
     least_collected = BigIntegerField(null=True)
     secret = TextField(null=True)
     next_index = BigIntegerField(null=True)
+    continued_chain_ids = ChainIdsField(null=True)
+    continued_tokens = TokensField(null=True)
     asked_by = TextField()
     asked_at = UtcDateTimeField()
     effective_at = UtcDateTimeField()

@@ -20,6 +20,8 @@ order_view.py: decides which state of an order its page shows; there is a templa
 papers.py: what people print of an order: its tickets, its receipt
 pace.py: how many pages of orders may ask for news often
 order_accounts.py: what it shows of money on each network
+near_times.py: today, tomorrow, on Tuesday
+payee_changes.py: what the buttons of a mail do: confirm where a refund goes, or stop that
 payment_links.py: an order for somebody else who pays: what is due and how, nothing of the buyer
 tickets.py, transfers.py: a ticket, to be named and passed on; an offer, to be accepted
 door.py: the scanner's page and its files as one version. The scanner is JavaScript, in static/door:

@@ -9,6 +9,7 @@ from ticketing.errors import NotFound, TicketingError, TooManyRequests
 from ticketing.limits import CallClass
 from ticketing.locales import N_
 from ticketing.services.orders import holders
+from ticketing.services.payments import payee_changes
 from ticketing.web.auth import Counts, Security
 from ticketing.web.context import config
 from ticketing.web.secret_guards import counts_for_payers
@@ -61,6 +62,29 @@ class OrderLink(Page):
 
     def counts(self) -> Counts:
         """Count a good link by its order, because many buyers can share one address."""
+        return Counts(CallClass.ORDER, g.order) if "order" in g else Counts(CallClass.CHECKOUT)
+
+
+@dataclass(frozen=True)
+class PayeeChangeLink(Page):
+    """Requires `{intent_id}.{change_id}.{secret}` in the path: of a mail's button.
+
+    Sets `g.payee_change` and `g.order`.
+    """
+
+    def check(self) -> None:
+        """Compare the secret with that of the change. NotFound."""
+        parts = (request.view_args or {})["link"].split(".")
+        found = None
+        if len(parts) == 3:
+            intent_id, change_id, secret = parts
+            found = payee_changes.find(intent_id, change_id, secret, config().keyring)
+        if found is None:
+            raise NotFound(N_("This change does not exist. Is the link complete?"))
+        g.payee_change, g.order = found, found.intent_id
+
+    def counts(self) -> Counts:
+        """Count a good link by its order."""
         return Counts(CallClass.ORDER, g.order) if "order" in g else Counts(CallClass.CHECKOUT)
 
 

@@ -5,11 +5,13 @@ The amounts of two networks are never added up: each is paid back where it arriv
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from ticketing.config import Config
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import chains
+from ticketing.services.payments import payee_states
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,15 @@ class AccountView:
 
     `explorer_url`: a website that shows the transactions of the chain, if one is known.
     `can_be_home`: it has money that may still pay for the order, and its chain was read a moment
-    ago. So the order can be moved there, unless a signed transfer is settling.
+    ago. So the order can be moved there, unless a signed transfer is settling. `prepared_until`:
+    until then, a list of the organizer can still pay it to an address of before.
     """
 
     books: Account
     network: str
     explorer_url: str | None = None
     can_be_home: bool = False
+    prepared_until: datetime | None = None
 
     @property
     def key(self) -> str:
@@ -77,7 +81,8 @@ class AccountView:
     @property
     def is_news(self) -> bool:
         """Whether it is a stray account of which the buyer must know, or should do something."""
-        is_open = self.books.refund_due and not self.books.refund_address
+        stated = self.books.refund_address or self.books.payee.waiting_address
+        is_open = self.books.refund_due and not stated
         return self.is_stray and bool(self.unassigned or self.out_of_reach or is_open)
 
     @property
@@ -93,6 +98,7 @@ class AccountView:
             self.out_of_reach,
             len(books.refunds),
             books.refund_address or "",
+            books.payee.waiting_address or "",
         )
         return "/".join(map(str, parts))
 
@@ -116,16 +122,27 @@ def of(intent: PaymentIntent, config: Config) -> list[AccountView]:
     # An account that pays for all of the order is not `available`: nothing is missing there.
     states = chains.states() if any(each.unassigned for each in intent.strays) else {}
     seen = {chain_id for chain_id, state in states.items() if chains.is_fresh(state)}
-    home = AccountView(intent, *_chain(intent.chain_id, config))
+    home = AccountView(
+        intent, *_chain(intent.chain_id, config), prepared_until=_prepared_until(intent)
+    )
     strays = [
         AccountView(
             account,
             *_chain(account.chain_id, config),
             can_be_home=bool(account.unassigned) and account.chain_id in seen,
+            prepared_until=_prepared_until(account),
         )
         for account in intent.strays
     ]
     return [home, *strays]
+
+
+def _prepared_until(account: Account) -> datetime | None:
+    """Return until when an account that has had several payees can be paid to an earlier one."""
+    payee = account.payee.waiting_address or account.refund_address
+    if not account.refund_due or payee is None:
+        return None
+    return payee_states.prepared_until(account, payee)
 
 
 def _chain(chain_id: int, config: Config) -> tuple[str, str | None]:

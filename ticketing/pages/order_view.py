@@ -199,6 +199,7 @@ class OrderView:
             intent.refund_pending,
             len(intent.refunds),
             intent.refund_address or "",
+            intent.payee.waiting_address or "",
             clock.rfc3339(intent.expires_at),
             intent.chain_id or "",
             *(each.marker for each in self.strays),

@@ -130,7 +130,8 @@ def state_refund_address(link: str) -> AnyResponse:
     tenant_id = intents.find(g.order).tenant_id
 
     def state() -> str:
-        return refund_addresses.state(tenant_id, g.order, **forms.read(RefundAddressForm)).id
+        stated = forms.read(RefundAddressForm)
+        return refund_addresses.state(tenant_id, g.order, config=config(), **stated).id
 
     return _carried_out(state)
 

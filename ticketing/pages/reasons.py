@@ -101,6 +101,16 @@ _REASONS = {
         " receive it, or is older than the payments, or not final yet, or counts for other refunds."
     ),
     "nothing_received": N_("Nothing was received for this order, so nothing can be sent back."),
+    "signature_required": N_(
+        "Nobody can get a mail about this change. So the wallet that paid must sign it, or ask the"
+        " organizer to enter the address."
+    ),
+    "refund_address_fixed": N_(
+        "Nobody can confirm this change any more. Ask the organizer to enter the address."
+    ),
+    "payee_change_ended": N_(
+        "This change has ended. Enter the address again, on the page of your order."
+    ),
     "too_many_changes": N_("This address was changed too often today. Try again tomorrow."),
     "hold_extended": N_("Your tickets are held longer already."),
     "hold_not_extendable": N_("These tickets cannot be held longer."),
@@ -254,6 +264,8 @@ _AT_FIELDS = {
     "zero_address": N_("Nobody owns this address, so nobody can spend what is sent there."),
     "token_address": N_("This is the address of the token, not of a wallet."),
     "order_address": N_("This is where an order is paid. Money sent there would not reach you."),
+    "organizer_address": N_("This is an address of the organizer, not yours."),
+    "signature": N_("This is not a signature of this text by the wallet that paid."),
     "tx_hash": N_(
         "This is not a complete transaction hash. Copy it from your wallet again:"
         " 0x and 64 characters."
@@ -270,9 +282,16 @@ _AT_FIELDS = {
     "address_checksum": N_("A letter or digit of this address is wrong. Copy it again."),
     "reserved_address": N_("This address belongs to the network, not to a wallet."),
     "burn_address": N_("Nobody can spend from this address."),
-    "factory_address": "This is the contract that collects your money, not your wallet.",
-    "implementation_address": "This is a contract of this service, not your wallet.",
-    "proxy_address": "This is a contract that makes other contracts, not your wallet.",
+    "known_token": N_(
+        "This is the address of %(symbol)s on %(network)s, not of a wallet. Copy the address of"
+        " your wallet."
+    ),
+    "known_contract": N_(
+        "This is %(name)s, a contract that many people use. Money sent there would be lost."
+    ),
+    "factory_address": N_("This is a contract of this service, not a wallet."),
+    "implementation_address": N_("This is a contract of this service, not a wallet."),
+    "proxy_address": N_("This is a contract that creates other contracts, not a wallet."),
     "gathering_address": "This is where payments are gathered, not a wallet.",
     "networks": N_("Choose at most %(max)s networks."),
     "chain_id_or_ids": "Write either one network, or a list of them.",
@@ -281,6 +300,12 @@ _AT_FIELDS = {
     "network_of_order": N_("This order cannot be paid on this network."),
     "chain_ids": "Choose the networks on which you control this address.",
     "chain_unknown": "This service does not know these networks: %(ids)s.",
+    "answers_as_token": (
+        "This is the address of a token on: %(names)s. Copy the address of your wallet."
+    ),
+    "contract_unconfirmed": (
+        "There is a contract at this address on: %(names)s. Is it your Safe or smart wallet?"
+    ),
     "not_deployed": "This address is a contract, which does not exist on: %(names)s.",
     "exchange_only": "Only an address of an exchange has a minimum deposit.",
     "one_wallet": "Write the address of your wallet.",

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from ticketing import formats, locales, markdown, places
 from ticketing.constants import CURRENCY
 from ticketing.models.ticket_types import TicketType
-from ticketing.pages import assets
+from ticketing.pages import assets, near_times
 from ticketing.pages.icons import icon
 from ticketing.pages.reasons import reason
 from ticketing.pages.templates import LoadedMessages, PageEnvironment
@@ -39,6 +39,7 @@ def register(app: Flask) -> None:
         number=formats.number,
         typed_number=formats.typed_number,
         moment=formats.moment,
+        soon=near_times.soon,
         end=formats.end,
         local_moment=formats.local_moment,
         brief=formats.brief,

@@ -33,7 +33,7 @@ leases.py: of all worker processes, one does a task; another takes over after 10
 node_slots.py: few requests of a process wait for nodes at the same time, and one for each order;
     others get NodesBusy
 pagination.py: pages of lists, with signed cursors
-stated_addresses.py: parses an address of a request
+stated_addresses.py: parses an address of a request, and says why nobody can be paid at it
 backups.py: dated files in a folder, of which the newest are kept
 counters.py, metrics.py, health.py: counters for monitoring; figures of the database; readiness
 """

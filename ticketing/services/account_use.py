@@ -4,10 +4,11 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from threading import Thread
+from typing import TypeVar
 
 from ticketing.chain import xpub as xpubs
 from ticketing.chain.errors import RpcError
-from ticketing.chain.node import Node, connect
+from ticketing.chain.node import AccountKind, Node, connect
 from ticketing.chain.registry import Chain
 from ticketing.services import node_slots
 
@@ -18,6 +19,8 @@ LOOK_SECONDS = 5.0
 """The time limit for all chains together."""
 
 log = logging.getLogger(__name__)
+
+_Answer = TypeVar("_Answer")
 
 
 def used_on(xpub: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
@@ -31,20 +34,20 @@ def used_on(xpub: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
         return _ask_all(enabled, lambda node, chain: node.is_used(chain.token_address, addresses))
 
 
-def code_on(address: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
-    """Return for each enabled chain whether an address is a contract there. None as in `used_on`.
+def kinds_on(address: str, enabled: Mapping[int, Chain]) -> dict[int, AccountKind | None]:
+    """Return for each enabled chain what is at an address there. None as in `used_on`.
 
     ChainUnavailable while too many requests wait for nodes.
     """
     with node_slots.slot(address):
-        return _ask_all(enabled, lambda node, chain: node.is_deployed(address))
+        return _ask_all(enabled, lambda node, chain: node.account_kind(address))
 
 
 def _ask_all(
-    enabled: Mapping[int, Chain], question: Callable[[Node, Chain], bool]
-) -> dict[int, bool | None]:
+    enabled: Mapping[int, Chain], question: Callable[[Node, Chain], _Answer]
+) -> dict[int, _Answer | None]:
     """Ask each chain in its own thread. The threads do not use the database."""
-    found: dict[int, bool | None] = dict.fromkeys(enabled)
+    found: dict[int, _Answer | None] = dict.fromkeys(enabled)
 
     def ask(chain: Chain) -> None:
         try:

@@ -24,6 +24,7 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payment_reports import PaymentReport
 from ticketing.models.questions import Answer, Question
+from ticketing.models.refunds import RefundAddress
 from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
 from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.services.notifications import mail_queue
@@ -162,7 +163,9 @@ def _erase_event(event_id: str, is_over: Expression) -> None:
 
 def _erase_buyers(of: Expression) -> None:
     nobody = {"buyer_name": None, "buyer_email": None}
-    mail_queue.erase(PaymentIntent.select(PaymentIntent.id).where(of))
+    erased = PaymentIntent.select(PaymentIntent.id).where(of)
+    mail_queue.erase(erased)
+    mail_queue.erase(RefundAddress.select(RefundAddress.id).where(RefundAddress.intent.in_(erased)))
     PaymentIntent.update(nobody).where(of, _HAS_BUYER).execute()
     orders = PaymentIntent.select(PaymentIntent.id).where(of)
     _erase_waiting(WaitingListEntry.intent.in_(orders))

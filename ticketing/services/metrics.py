@@ -9,10 +9,11 @@ from peewee import Case, fn
 
 from ticketing import clock
 from ticketing.chain.registry import LOOK_ALIKES, Chain
-from ticketing.constants import IntentStatus, RefundReport
+from ticketing.constants import IntentStatus
 from ticketing.models.payment_intents import AWAITING, OWING, UNSETTLED, PaymentIntent
 from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
 from ticketing.models.x402 import Outcome
+from ticketing.refund_reports import RefundReport
 from ticketing.services import backups, chains, counters
 from ticketing.services.notifications import figures
 from ticketing.services.notifications.figures import Figures

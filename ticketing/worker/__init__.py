@@ -22,7 +22,8 @@ balance_sweep.py: an order whose address holds more than is booked does not expi
     are searched; ended orders are compared once a minute
 refund_check.py: compares the block of each refund once more when it is deep, and takes back those
     of another fork
-payout_reader.py: reads in final blocks what payers of lists paid back, and books it as refunds
+payout_reader.py: reads in final blocks what was paid back by lists, and books it as refunds
+witness_check.py: asks each URL of a chain for the payments that were booked
 unassigned_sweep.py: reads what receivers hold that belong to no order
 receiver_check.py: proves once that receivers have the same addresses on a chain as everywhere
 facilitator_check.py: asks the facilitator of x402 whether it can settle

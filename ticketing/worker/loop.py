@@ -14,6 +14,7 @@ from ticketing.db import reserve
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection, database
 from ticketing.services import counters, erasure, idempotency, images
 from ticketing.services.access import challenges, invitations, rate_limits, sessions, totp
+from ticketing.services.mail import cautioned_refunds
 from ticketing.services.notifications import (
     mail_queue,
     numbering,
@@ -22,7 +23,7 @@ from ticketing.services.notifications import (
     webhooks,
 )
 from ticketing.services.oauth import connected_apps
-from ticketing.services.payments import deposits, resales, settlement
+from ticketing.services.payments import deposits, payee_changes, resales, settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.services.waiting_list.offers import Offering
 from ticketing.version import VERSION
@@ -49,6 +50,12 @@ _OFFERING_SECONDS = 5.0
 
 _DEPOSITS_SECONDS = 600.0
 """The pause between two looks whether an event is over whose deposits come back."""
+
+_PAYEES_SECONDS = 20.0
+"""The shortest pause between two looks which payees of refunds begin to count."""
+
+_CAUTIONS_SECONDS = 600.0
+"""The pause between two looks which refunds nobody has looked at."""
 
 _UNUSED_IMAGES_SECONDS = 86_400.0
 """The pause between two deletions of images that nothing refers to."""
@@ -109,6 +116,8 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
             troubles.append(f"chain {chain.chain_id} cannot be read: {error}")
         finally:
             watcher.leave()
+    payee_changes.take_effect()
+    cautioned_refunds.plan(config)
     RateReader(config).run()
     numbering.number_all()
     Delivering(config).once()
@@ -146,6 +155,8 @@ class Worker:
             ("deposits", deposits.begin_due, _DEPOSITS_SECONDS),
             ("unused images", images.forget_unused, _UNUSED_IMAGES_SECONDS),
             ("wallet changes", wallet_changes.run, pause),
+            ("cautions", partial(cautioned_refunds.plan, self._config), _CAUTIONS_SECONDS),
+            ("payees", payee_changes.take_effect, max(pause, _PAYEES_SECONDS)),
             ("waiting lists", offering.run, min(_OFFERING_SECONDS, pause)),
             ("exchange rate", RateReader(self._config).run, _RATE_SECONDS),
             ("notifications", numbering.number_all, soon),

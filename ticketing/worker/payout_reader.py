@@ -14,7 +14,8 @@ from ticketing.chain.errors import ChainMoved, RpcError, RpcLimited, RpcRefused,
 from ticketing.chain.node import Node
 from ticketing.chain.refunded_events import PaidRefund, Refunded
 from ticketing.chain.registry import Chain
-from ticketing.chain.transfer_logs import RangeWidth
+from ticketing.chain.request_size import RequestSize
+from ticketing.chain.transfer_logs import BLOCKS_PER_RANGE
 from ticketing.services import chains
 from ticketing.services.payments import block_history, payout_events
 from ticketing.services.payments.payout_ids import Place
@@ -31,7 +32,7 @@ class PayoutReader:
     def __init__(self, chain: Chain, node: Node) -> None:
         self._chain = chain
         self._node = node
-        self._width = RangeWidth()
+        self._width = RequestSize(BLOCKS_PER_RANGE)
         self._done_at: Block | None = None
         """The worker's cursor up to which all was read."""
 
@@ -50,7 +51,7 @@ class PayoutReader:
         if read is None or cursor == self._done_at:
             return []
         first, last = self._first(read), self._last(cursor)
-        end = min(first + self._width.blocks - 1, last)
+        end = min(first + self._width.now - 1, last)
         of_events = self._node.payouts.refunded_calls(cursor, ids, first, end)
         return [header_call(read.number), *of_events]
 
@@ -95,7 +96,7 @@ class PayoutReader:
         self, cursor: Block, read: Block, ids: Sequence[str] | None, first: int, last: int
     ) -> Block:
         """Read one range, as wide as the node accepts. Return the new cursor of events."""
-        end = min(first + self._width.blocks - 1, last)
+        end = min(first + self._width.now - 1, last)
         try:
             block, found = self._node.payouts.refunded(cursor, ids, first, end)
         except (ChainMoved, RpcLimited, RpcSilent):
@@ -105,8 +106,7 @@ class PayoutReader:
             if end == first:
                 raise
             return read
-        if end - first + 1 == self._width.blocks:
-            self._width.passed()
+        self._width.passed(end - first + 1)
         places = payout_events.places_of(self._chain.chain_id, {each.id for each, _ in found})
         paid = self._with_transfers(cursor, places, [each for each, _ in found])
         payout_events.store(self._chain, cursor, read, block, paid, places)

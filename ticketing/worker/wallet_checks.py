@@ -1,4 +1,4 @@
-"""Ask a chain whether addresses of wallets have code there, if it was not possible before."""
+"""Ask a chain what is at addresses of wallets, if it was not possible before."""
 
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
@@ -8,4 +8,4 @@ from ticketing.services.wallets import code_checks
 
 def ask(chain: Chain, _: Config) -> None:
     """Ask one chain about the wallets that wait for its answer. RpcError."""
-    code_checks.ask(chain.chain_id, connect(chain).is_deployed)
+    code_checks.ask(chain.chain_id, connect(chain).account_kind)

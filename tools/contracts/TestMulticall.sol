@@ -3,7 +3,7 @@
 // To compile it again: python -m tools.solidity compile
 pragma solidity 0.8.30;
 
-/// Answers `aggregate3` as Multicall3 does, for tests: put its code at Multicall3's address.
+/// Answers two functions as Multicall3 does, for tests: put its code at Multicall3's address.
 contract TestMulticall {
     struct Call {
         address target;
@@ -23,5 +23,9 @@ contract TestMulticall {
             require(success || calls[i].allowFailure, "Multicall3: call failed");
             results[i] = Result(success, data);
         }
+    }
+
+    function getEthBalance(address holder) external view returns (uint256 balance) {
+        balance = holder.balance;
     }
 }

@@ -138,14 +138,12 @@ class TestOrdersOfStrangers:
 
 
 @pytest.mark.parametrize("price", [0, PRICE])
-@pytest.mark.parametrize("kind", ["event.changed", "refund.address_changed"])
-def test_an_order_that_nobody_paid_for_has_no_text_of_its_buyer(acme, server, price, kind):
+def test_an_order_that_nobody_paid_for_has_no_text_of_its_buyer(acme, server, price):
     ticket = acme.ticket(price_amount=price, chain_id=CHAIN if price else None)
     evil = {"name": "Ada! Your refund waits: https://evil.example", "email": ADA["email"]}
     buyer = acme.buyer(ticket, buyer=evil)
-    change_intent(buyer, refund_address="0x" + "ab" * 20)
     changed = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
-    tell(acme.id, (kind, {"intent_id": buyer.intent["id"], **changed}))
+    tell(acme.id, ("event.changed", {"intent_id": buyer.intent["id"], **changed}))
     send(acme.app)
     assert "evil" not in str(server.only())
     assert text_of(server.only()).startswith("Hello,")

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from tests.support.property.core import Core
-from ticketing.constants import Decision, ScanKind
 from ticketing.models.admissions import Admission
+from ticketing.scanning import Decision, ScanKind
 from ticketing.services.door import devices, manifest, scans, stats, ticket_signing
 from ticketing.services.door.scans import Result, ScanRequest
 

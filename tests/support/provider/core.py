@@ -102,6 +102,10 @@ class ProviderCore:
         turns = count(1)
         self._gates.append(lambda _: failure if next(turns) % every == 0 else None)
 
+    def gate(self, gate: Gate) -> None:
+        """Ask a function first: it returns the response to a request, or None to continue."""
+        self._gates.append(gate)
+
     def hang(self, *methods: str) -> None:
         """Never answer requests with one of these methods; without methods: any request."""
 

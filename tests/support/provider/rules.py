@@ -7,6 +7,7 @@
 `bad_node.BadNode` is a provider that listens on a port. Misbehaviours can be combined.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, Literal
@@ -139,6 +140,33 @@ class Provider(ProviderCore):
 
         self._gates.append(gate)
 
+    def max_body(self, size: int) -> None:
+        """Refuse requests with larger bodies, in bytes, as a proxy does: HTTP 413 and a page."""
+        failure = HttpFailure(413, b"<html>413 Request Entity Too Large</html>")
+        self._gates.append(lambda questions: failure if len(json.dumps(questions)) > size else None)
+
+    def max_call_data(self, size: int, message: str = "call data too large") -> None:
+        """Refuse each eth_call with more call data, in bytes."""
+
+        def layer(question: Question, ask: Answerer) -> Answer:
+            is_call = question["method"] == "eth_call"
+            if is_call and len(question["params"][0]["data"]) // 2 > size:
+                return error(question, message)
+            return ask(question)
+
+        self._layers.append(layer)
+
+    def max_gas_of_calls_to(self, to: str, size: int) -> None:
+        """Let calls of one contract revert that have more call data, in bytes; 0: all."""
+
+        def layer(question: Question, ask: Answerer) -> Answer:
+            call = question["params"][0] if question["method"] == "eth_call" else {}
+            if call.get("to") == to and len(call["data"]) // 2 > size:
+                return error(question, "execution reverted", 3)
+            return ask(question)
+
+        self._layers.append(layer)
+
     def max_range(self, blocks: int, *, how: TooWide = "error") -> None:
         """Refuse to return logs of more than this many blocks.
 
@@ -196,11 +224,12 @@ class Provider(ProviderCore):
         seconds: float | None = None,
         how: TooOften = "http",
         retry_after: int | None = None,
+        items: bool = False,
     ) -> None:
         """Accept this many requests in any `seconds` of the clock, or in all; then refuse.
 
         With HTTP 429, and Retry-After if it is given; with one error; or with an error for each
-        item. A refused request does not count.
+        item. A refused request does not count. With `items`, each question counts as a request.
         """
         taken: list[float] = []
         headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
@@ -209,8 +238,9 @@ class Provider(ProviderCore):
             now = self._clock()
             if seconds is not None:
                 taken[:] = [at for at in taken if at > now - seconds]
-            if len(taken) < requests:
-                taken.append(now)
+            weight = len(questions) if items else 1
+            if len(taken) + weight <= requests:
+                taken.extend([now] * weight)
                 return None
             return {
                 "http": HttpFailure(429, b"Too Many Requests", headers),

@@ -6,7 +6,7 @@ _TICKETS = (
     r"|pages_console_search\.search)"
 )
 _PAYOUTS = (
-    r"(payouts\.create_payout"
+    r"(payouts\.(create|preview)_payout"
     r"|pages_console_money_moving\.(propose_payouts|show_list|download_payouts))"
 )
 _FIGURES = r"(money\.read_money|pages_console_(money(_moving)?|overview)\.show_\w+)"
@@ -103,7 +103,7 @@ ALLOWED = {
         r"x402\.order_\w+ walks intents_x402_unpaid"
     ),
     "The same: here there are few lists of refunds.": (
-        r"(pages_console_)?refunds\.\w+ walks payouts_of_intent"
+        r"(pages_console_)?refunds\.\w+ walks payouts_of_account"
     ),
     "The same: here there are few ticket types, and few orders with items or vouchers.": (
         r"(sales\.read_sales|pages_console_events\.show_event|mcp\.answer_message)"
@@ -179,7 +179,8 @@ ALLOWED = {
         r" searches intents_to_refund(_by_amount)?, then looks at .*refund_pending.*"
     ),
     "The few payments of lists that count as no refund; a tenant's chain has one token.": (
-        rf"{_PAYOUTS} searches payouts_unbooked, then looks at token_address"
+        rf"{_PAYOUTS} searches payout_events_unbooked,"
+        r" then looks at payer payment_id token_address"
     ),
     "The lists of one chain that can still be paid, or could until three days ago.": (
         rf"({_PAYOUTS}|worker) (walks|searches) payouts_valid.*"

@@ -1,13 +1,18 @@
 """Situations of refunds, payouts and the wallet."""
 
+from typing import Any
+
+from tests.support import payees
 from tests.support.admissions import FREE, given
-from tests.support.factories import CHAIN, new_xpub
+from tests.support.factories import CHAIN, Buyer, new_xpub
 from tests.support.order_pages import link
 from tests.support.payouts import of_an_address
-from tests.support.refunds import overpay, state
+from tests.support.refunds import FRIEND_ADDRESS, STRANGER_ADDRESS, overpay, received, state
 from tests.support.refusals.shop import Shop, Table, refuses
-from ticketing import errors
+from ticketing import clock, errors, ids
 from ticketing.chain.xpub import derive_address
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.refunds import RefundAddress
 from tools import anvil
 
 REFUSALS: Table = {}
@@ -32,7 +37,7 @@ def refund_of_a_free_order(shop: Shop) -> None:
 def mark_of_a_refund_on_a_list(shop: Shop, node: anvil.Anvil) -> None:
     buyer = overpay(shop.organizer, node)
     of_an_address(buyer)
-    assert state(buyer, anvil.BUYER).status_code == 200
+    assert state(buyer, FRIEND_ADDRESS).status_code == 200
     shop.has("payouts", {"chain_id": CHAIN, "payer": anvil.BUYER})
     path = f"refunds/{buyer.intent['id']}/by-hand"
     shop.api(path, {"by_hand": True})
@@ -57,3 +62,42 @@ def wallet_that_holds_tokens(shop: Shop, node: anvil.Anvil) -> None:
     anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, derive_address(xpub, 2), 1)
     shop.both("wallet", "wallet", "PUT", xpub=xpub)
     shop.form("wallet/confirm", xpub=xpub)
+
+
+@refuses(errors.SignatureRequired, REFUSALS)
+def address_of_a_refund_that_the_wallet_that_paid_must_sign(shop: Shop) -> None:
+    buyer = _owed_to_nobody(shop)
+    proven = {"source": "signer", "address": anvil.BUYER, "effective_at": clock.now()}
+    _payee(buyer, **proven)
+    PaymentIntent.update(refund_address=anvil.BUYER).execute()
+    shop.api(f"{buyer.path}/refund-address", {"address": FRIEND_ADDRESS}, buyer.api)
+    shop.form(f"{link(buyer)}/refund-address", address=FRIEND_ADDRESS)
+
+
+@refuses(errors.RefundAddressFixed, REFUSALS)
+def address_of_a_refund_that_nobody_can_confirm(shop: Shop) -> None:
+    buyer = _owed_to_nobody(shop)
+    _payee(buyer, address=STRANGER_ADDRESS, ended_at=clock.now())
+    shop.api(f"{buyer.path}/refund-address", {"address": FRIEND_ADDRESS}, buyer.api)
+    shop.form(f"{link(buyer)}/refund-address", address=FRIEND_ADDRESS)
+
+
+@refuses(errors.PayeeChangeEnded, REFUSALS)
+def button_of_a_mail_about_an_address_that_another_one_replaced(shop: Shop) -> None:
+    buyer = _owed_to_nobody(shop)
+    for address in (FRIEND_ADDRESS, STRANGER_ADDRESS):
+        assert payees.state_only(buyer, address).status_code == 200
+    shop.form(payees.link_of(buyer, 0))
+
+
+def _owed_to_nobody(shop: Shop) -> Buyer:
+    """An order without a mailbox that received something."""
+    buyer = shop.organizer.buyer(shop.organizer.ticket())
+    received(buyer)
+    PaymentIntent.update(payees_version=1).where(PaymentIntent.id == buyer.intent["id"]).execute()
+    return buyer
+
+
+def _payee(buyer: Buyer, **columns: Any) -> None:
+    of_order = {"id": ids.new(ids.REFUND_ADDRESS), "intent": buyer.intent["id"]}
+    RefundAddress.insert(**of_order, stated_at=clock.now(), **columns).execute()

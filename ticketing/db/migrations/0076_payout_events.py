@@ -74,22 +74,25 @@ TABLES = {
     """,
 }
 _OF_LISTED = (
-    "payouts_of_intent ON payouts (intent_id)",
+    # It serves the lists of an order, too: `payouts_of_intent` is not needed.
+    "payouts_of_account ON payouts (intent_id, chain_id, valid_before)",
     "payouts_valid ON payouts (chain_id, valid_before)",
 )
-_ID = "payouts_id ON payouts (payment_id)"
 INDEXES = (
     *_OF_LISTED,
-    _ID,
+    "payouts_id ON payouts (payment_id)",
     "payout_events_of_intent ON payout_events (intent_id)",
     "payout_events_of_block ON payout_events (chain_id, block_number)",
     "payout_events_waiting ON payout_events (chain_id, payment_id) WHERE waits",
+    "payout_events_unbooked ON payout_events (tenant_id, chain_id, block_number)"
+    " WHERE unbooked IS NOT NULL",
     "passed_ids_of_intent ON passed_ids (intent_id)",
     "payments_unwitnessed ON payments (chain_id, block_number)"
     " WHERE canonical AND witnessed IS NULL",
 )
 _INDEXES_BEFORE = (
     *_OF_LISTED,
+    "payouts_of_intent ON payouts (intent_id)",
     "payouts_seen ON payouts (chain_id, block_number) WHERE tx_hash IS NOT NULL",
     "payouts_waiting ON payouts (chain_id, payment_id) WHERE waits",
     "payouts_unbooked ON payouts (tenant_id, chain_id, block_number) WHERE unbooked IS NOT NULL",
@@ -103,7 +106,11 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
         f"INSERT INTO payout_events ({_EVENT_COLUMNS}) SELECT {_EVENT_COLUMNS} FROM payouts"
         # An event without a Transfer of the order's token paid nothing.
         " WHERE tx_hash IS NOT NULL AND transfer_log IS NOT NULL"
+        " AND COALESCE(unbooked, '') NOT IN ('no_transfer', 'other_token')"
     )
+    # Whether it matches what was listed is found out again: the buyer may have replaced the address
+    # since, and it counts all the same.
+    db.execute_sql("UPDATE payout_events SET unbooked = NULL WHERE unbooked = 'other_payee'")
     db.execute_sql(
         f"CREATE TABLE payouts_new ({_LISTED},"
         " PRIMARY KEY (payer, payment_id, recipient, atomic_amount))"
@@ -148,6 +155,9 @@ def down(migrator: SchemaMigrator, db: Database) -> None:
     db.execute_sql(
         f"UPDATE payouts SET {changes} WHERE EXISTS (SELECT 1 FROM payout_events AS e WHERE {same})"
     )
+    db.execute_sql("UPDATE payouts SET unbooked = 'other_payee' WHERE unbooked = 'other_payment'")
+    # A payment that waits has a reason there.
+    db.execute_sql("UPDATE payouts SET unbooked = 'nothing_due' WHERE waits AND unbooked IS NULL")
     for table in reversed(TABLES):
         db.execute_sql(f"DROP TABLE {table}")
     db.execute_sql("ALTER TABLE refunds DROP COLUMN sender")

@@ -16,7 +16,7 @@ from ticketing.roles import Role
 from ticketing.services import chains, erasure
 from ticketing.services.catalog import titles
 from ticketing.services.notifications import mail_queue, reading
-from ticketing.services.orders import buyer_emails, intents, order_search
+from ticketing.services.orders import buyer_emails, intents, order_search, payees_shown
 from ticketing.services.payments import refunds
 from ticketing.web.audited import erased, noted
 from ticketing.web.context import caller, config
@@ -90,6 +90,7 @@ def send_again(intent_id: str) -> AnyResponse:
 def _page(intent_id: str, form: Form) -> str:
     tenant_id = caller().tenant_id
     order = intents.read_all(tenant_id, intent_id)
+    seats = [each.id for each in order.admissions]
     return page(
         "order.html",
         "orders",
@@ -103,7 +104,7 @@ def _page(intent_id: str, form: Form) -> str:
         path_of=paths.refund,
         named=lambda chain_id: chains.name_of(chain_id, config()),
         entries=timeline.of(reading.of_intent(order)),
-        mails=mail_queue.about(tenant_id, [intent_id, *(each.id for each in order.admissions)]),
+        mails=mail_queue.about(tenant_id, [intent_id, *seats, *payees_shown.ids_of(order)]),
         words=words,
     )
 

@@ -34,6 +34,10 @@ from ticketing.web.context import caller, config
 SECTION = "wallet"
 
 WARNINGS = {
+    WalletWarning.CONTRACT_UNCONFIRMED: (
+        "There is a contract at your address. Nothing is sold until you confirm below that it is"
+        " your Safe or smart wallet."
+    ),
     WalletWarning.WALLET_UNTESTED: (
         "Not tested yet: move the money of a first order, and look whether your exchange credits"
         " it. Some exchanges do not credit transfers that a contract makes."
@@ -137,7 +141,7 @@ def download_recovery_file() -> AnyResponse:
     def download() -> AnyResponse:
         sign_in.again(forms.read(PasswordForm)["password"])
         tenant = caller().tenant
-        text = json.dumps(recovery.file_of(tenant), indent=2)
+        text = json.dumps(recovery.file_of(tenant, config().chains), indent=2)
         response = Response(f"{text}\n", content_type="application/json")
         name = f"{tenant.slug}-recovery.json"
         response.headers["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -6,17 +6,17 @@ from typing import NamedTuple
 from ticketing.constants import (
     AdmissionStatus,
     Ask,
-    DeviceStatus,
     EventType,
     Flag,
     IntentStatus,
+    PayeeCaution,
+    PayeeSource,
     PriceMode,
     Publication,
     QuestionType,
     RefundStatus,
     ReturnPolicy,
     ReturnStatus,
-    ScanOutcome,
     Visibility,
     VoucherStatus,
 )
@@ -32,6 +32,7 @@ from ticketing.notification_types import (
     WebhookStatus,
 )
 from ticketing.roles import KeyStatus, MemberStatus, Role
+from ticketing.scanning import DeviceStatus, ScanOutcome
 from ticketing.waiting_list import EntryStatus
 from ticketing.waiting_room import WaitingRoomMode
 
@@ -198,6 +199,27 @@ REFUND_STATUSES = {
     RefundStatus.WAIVED: Word("Not counted", "quiet"),
 }
 
+PAYEES = {
+    None: "It goes to this address:",
+    PayeeSource.SIGNER: "It goes back to the account that paid, which signed the payment:",
+    PayeeSource.WALLET: "It goes back to the wallet that paid:",
+    PayeeSource.STATED: "The buyer wants it at this address:",
+    PayeeSource.ENTERED: "You entered this address for the buyer:",
+}
+
+PAYEE_CAUTIONS = {
+    PayeeCaution.EMAIL_CHANGED_BY_STAFF: (
+        "Somebody of your team set the email of this order, and the buyer has not confirmed this"
+        " address since. Ask the buyer at the address that they gave when they paid."
+    ),
+    PayeeCaution.REPLACES_PROVEN: (
+        "Another wallet has proven that it paid, and the buyer's mailbox did not confirm this"
+        " address. Ask the buyer."
+    ),
+    PayeeCaution.NOBODY_TOLD: "Nobody got a mail about this address. Ask the buyer.",
+    PayeeCaution.ENTERED: "Somebody of your team entered this address. Check with them.",
+}
+
 MAILS = {
     MailKind.ORDER_PLACED: "How to pay",
     MailKind.PART_ARRIVED: "A part of the payment has arrived",
@@ -205,7 +227,10 @@ MAILS = {
     MailKind.TICKET: "Ticket",
     MailKind.TRANSFER_OFFERED: "Ticket offered to somebody else",
     MailKind.REFUND_DUE: "Refund due",
-    MailKind.REFUND_ADDRESS_CHANGED: "Address for the refund changed",
+    MailKind.REFUND_ADDRESS_CHANGED: "New address for the refund, with a button",
+    MailKind.REFUND_ADDRESS_NEWS: "New address for the refund",
+    MailKind.REFUND_ADDRESS_ENTERED: "You entered an address for the refund",
+    MailKind.REFUNDS_CAUTIONED: "Refunds to look at",
     MailKind.REFUND_SETTLED: "Refund paid",
     MailKind.EVENT_CANCELED: "Event canceled",
     MailKind.EVENT_MOVED: "Event moved",
@@ -278,7 +303,7 @@ HAPPENED = {
     NotificationType.INTENT_CANCELED: "Order canceled",
     NotificationType.INTENT_REVERSED: "Payment undone by the network",
     NotificationType.REFUND_DUE: "Refund due",
-    NotificationType.REFUND_ADDRESS_CHANGED: "Buyer stated an address for the refund",
+    NotificationType.REFUND_ADDRESS_CHANGED: "Address for the refund changed",
     NotificationType.REFUND_SETTLED: "Refund paid",
     NotificationType.REFUND_WAIVED: "Refund not counted any more",
     NotificationType.ADMISSION_ISSUED: "Ticket issued",

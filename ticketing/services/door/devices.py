@@ -11,15 +11,7 @@ from peewee import Case, ModelSelect, fn
 
 from ticketing import clock, credentials, ids
 from ticketing.config import Config
-from ticketing.constants import (
-    BY_ID_PER_MINUTE,
-    DEVICE_AFTER_END,
-    EVENT_WITHOUT_END,
-    PAIRING_CODE_LIVES,
-    SCANS_BEYOND_ADMISSIONS,
-    SEEN_EVERY,
-    Publication,
-)
+from ticketing.constants import EVENT_WITHOUT_END, Publication
 from ticketing.credentials import Keyring
 from ticketing.db.connection import write_transaction
 from ticketing.errors import (
@@ -38,6 +30,13 @@ from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.roles import SCANNING, Role
+from ticketing.scanning import (
+    BY_ID_PER_MINUTE,
+    DEVICE_AFTER_END,
+    PAIRING_CODE_LIVES,
+    SCANS_BEYOND_ADMISSIONS,
+    SEEN_EVERY,
+)
 from ticketing.services.access import members
 from ticketing.services.access.callers import Caller
 from ticketing.services.door import undoing

@@ -11,12 +11,13 @@ from typing import Any
 
 from peewee import JOIN, ModelSelect
 
-from ticketing.constants import AdmissionStatus, ScanOutcome
+from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import locked
 from ticketing.models.admissions import Admission
 from ticketing.models.door import SCANNED_TYPE, Scan
 from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.models.ticket_types import TicketType
+from ticketing.scanning import ScanOutcome
 
 _COLUMNS = (
     Admission.id,

@@ -15,17 +15,12 @@ from datetime import datetime, timedelta
 from peewee import IntegrityError
 
 from ticketing import clock, ids
-from ticketing.constants import (
-    UNDO_WITHIN,
-    AdmissionStatus,
-    Decision,
-    ScanKind,
-    ScanOutcome,
-)
+from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import write_transaction
 from ticketing.errors import FieldMessage, Invalid, StillRunning
 from ticketing.models.admissions import Admission
 from ticketing.models.door import Scan, Scanned
+from ticketing.scanning import UNDO_WITHIN, Decision, ScanKind, ScanOutcome
 from ticketing.services.access.rate_limits import OneAtATime
 from ticketing.services.door import devices, scan_rows, ticket_signing
 from ticketing.services.door.devices import DoorCaller

@@ -10,12 +10,13 @@ from typing import Any
 
 from peewee import JOIN, ModelSelect, fn
 
-from ticketing.constants import AdmissionStatus, ScanOutcome
+from ticketing.constants import AdmissionStatus
 from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
 from ticketing.models.door import SCANNED_TYPE, DoorDevice, Scan
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
+from ticketing.scanning import ScanOutcome
 from ticketing.services.catalog import ticket_types
 
 _QUARTER, _MOST_QUARTERS = 900, 192

@@ -10,11 +10,12 @@ from typing import TypeVar
 from peewee import JOIN
 
 from ticketing import clock, ids
-from ticketing.constants import AdmissionStatus, ScanKind, ScanOutcome
+from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import locked, write_transaction
 from ticketing.errors import NotRedeemed
 from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice, Scan
+from ticketing.scanning import ScanKind, ScanOutcome
 from ticketing.services.door import scan_rows
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions

@@ -15,6 +15,8 @@ daily_bound.py: how many mails a tenant may send a day; those about paid orders 
 recipients.py: the address now; everybody of an event; a form of the address that SMTP accepts
 contents.py: reads what a mail says: the rule whether there is still something to say
 order_contents.py: the same of mails about orders and tickets
+payee_contents.py: the same of where a refund goes
+cautioned_refunds.py: which refunds nobody has looked at, so that administrators get a mail
 waiting_contents.py: the same of places on waiting lists
 message_contents.py: the same of messages, reminders, and mails about sales
 texts.py: subject, text, HTML, pictures and headers, from templates/mail

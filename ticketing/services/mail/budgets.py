@@ -22,6 +22,7 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
+from ticketing.models.refunds import RefundAddress
 from ticketing.notification_types import ASKED_BY_ANYBODY, ASKED_FOR, MailKind
 from ticketing.services.mail import recipients
 from ticketing.services.orders import accounts
@@ -115,6 +116,7 @@ def _is_by_stranger(mail: Mail, order: PaymentIntent | None) -> bool:
         MailKind.ORDER_PLACED,
         MailKind.ORDER_CONFIRMED,
         MailKind.REFUND_ADDRESS_CHANGED,
+        MailKind.REFUND_ADDRESS_NEWS,
         MailKind.ANSWERS_MISSING,
     )
     return is_of_order and order is not None and order.held_by is not None
@@ -123,6 +125,9 @@ def _is_by_stranger(mail: Mail, order: PaymentIntent | None) -> bool:
 def _is_order_of(subject: str) -> Expression | None:
     if ids.is_id(ids.INTENT, subject):
         return PaymentIntent.id == subject
+    if ids.is_id(ids.REFUND_ADDRESS, subject):
+        of_payee = RefundAddress.select(RefundAddress.intent).where(RefundAddress.id == subject)
+        return PaymentIntent.id.in_(of_payee)
     if ids.is_id(ids.ADMISSION, subject):
         return PaymentIntent.id.in_(Admission.select(Admission.intent).where(_id_is(subject)))
     if ids.is_id(ids.TRANSFER, subject):

@@ -22,6 +22,7 @@ from ticketing.services.mail import (
     lost_links,
     message_contents,
     order_contents,
+    payee_contents,
     recipients,
     values,
     waiting_contents,
@@ -32,6 +33,7 @@ from ticketing.services.mail.values import ADDRESS, NAME, TITLE, Facts, data_of
 _TO_THE_ORGANIZER = frozenset(
     {
         MailKind.WEBHOOK_FAILING,
+        MailKind.REFUNDS_CAUTIONED,
         MailKind.WALLET_CHANGE_REQUESTED,
         MailKind.WALLET_CHANGED,
         MailKind.WALLET_CHANGE_CANCELED,
@@ -172,7 +174,10 @@ _READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {
     MailKind.TICKET: order_contents.ticket,
     MailKind.TRANSFER_OFFERED: order_contents.transfer_offered,
     MailKind.REFUND_DUE: order_contents.refund_due,
-    MailKind.REFUND_ADDRESS_CHANGED: order_contents.refund_address_changed,
+    MailKind.REFUND_ADDRESS_CHANGED: payee_contents.stated,
+    MailKind.REFUND_ADDRESS_NEWS: payee_contents.stated,
+    MailKind.REFUND_ADDRESS_ENTERED: payee_contents.entered,
+    MailKind.REFUNDS_CAUTIONED: payee_contents.to_check,
     MailKind.REFUND_SETTLED: order_contents.refund_settled,
     MailKind.EVENT_CANCELED: order_contents.event_canceled,
     MailKind.EVENT_MOVED: order_contents.event_moved,

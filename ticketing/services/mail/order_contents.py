@@ -12,6 +12,7 @@ from ticketing.constants import RESOLD_REASON, AdmissionStatus, IntentStatus, Pu
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.refunds import PROVEN
 from ticketing.models.stray_accounts import Account
 from ticketing.models.ticket_types import TicketType
 from ticketing.notification_types import MailKind
@@ -19,8 +20,15 @@ from ticketing.services import admission_views, chains
 from ticketing.services.mail import budgets, values
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.mail.values import NAME, TITLE, Facts, data_of
-from ticketing.services.orders import accounts, admissions, answers, items, transfers
-from ticketing.services.payments import refund_addresses
+from ticketing.services.orders import (
+    accounts,
+    admissions,
+    answers,
+    items,
+    payees_shown,
+    transfers,
+)
+from ticketing.services.payments import payer_proofs
 
 _MOST_ORDERS = 50
 """Of one buyer for one event, in a mail."""
@@ -63,7 +71,7 @@ def _to_pay(intent: PaymentIntent, config: Config) -> Facts:
     """
     elsewhere = [each for each in accounts.strays_of(intent) if each.unassigned]
     return {
-        **_order(intent, config),
+        **of_order(intent, config),
         **bought(intent),
         "name": None,
         "is_seen": False,
@@ -100,7 +108,7 @@ def order_confirmed(mail: Mail, config: Config) -> Facts | None:
         for each in usable
     ]
     return {
-        **_order(intent, config),
+        **of_order(intent, config),
         **bought(intent),
         "calendar_of": intent.event,
         "calendar_url": values.calendar_url(intent.event, config),
@@ -177,11 +185,9 @@ def refund_due(mail: Mail, config: Config) -> Facts | None:
     account = _account(mail)
     if account is None or account.refund_due_now <= 0:
         return None
-    return {
-        **_order(account.order, config),
-        **_owed(account, account.refund_due_now, config),
-        "reason": _reason_of(account),
-    }
+    owed = _owed(account, account.refund_due_now, config)
+    order = of_order(account.order, config)
+    return {**order, **owed, "each": owed, "reason": _reason_of(account)}
 
 
 def _reason_of(account: Account) -> str | None:
@@ -198,23 +204,23 @@ def _reason_of(account: Account) -> str | None:
 
 
 def _owed(account: Account, amount: int, config: Config) -> Facts:
-    address = account.refund_address
+    """Return what is owed, and where it goes.
+
+    `is_payer`: to the account that paid, because nobody has decided otherwise. The worker may not
+    have stored that yet. `waiting` is the address that a statement names, until it counts at
+    `until`; None: only a button in a mail makes it count.
+    """
+    shown = payees_shown.of([account.order]).get(account.id, payees_shown.NONE)
+    address, is_payer = account.refund_address, shown.source in PROVEN
+    if address is None and (proven := payer_proofs.proven_payee(account)) is not None:
+        address, is_payer = proven[0], True
     return {
         **values.money(amount, account.currency, account.chain_id, config),
         "address": address and formats.shortened(address),
-    }
-
-
-def refund_address_changed(mail: Mail, config: Config) -> Facts | None:
-    """Where the refund of an order goes. The first address is no change."""
-    account = _account(mail)
-    if account is None or account.refund_address is None:
-        return None
-    return {
-        **_order(account.order, config),
-        "address": formats.shortened(account.refund_address),
-        "network": chains.name_of(account.chain_id, config),
-        "is_first": len(refund_addresses.stated_for(account)) == 1,
+        "is_payer": is_payer,
+        "waiting": shown.waiting_address and formats.shortened(shown.waiting_address),
+        "until": shown.waits_until,
+        "order_url": values.order_link(account.order, config),
     }
 
 
@@ -224,7 +230,7 @@ def refund_settled(mail: Mail, config: Config) -> Facts | None:
     if intent is None or data is None:
         return None
     return {
-        **_order(intent, config),
+        **of_order(intent, config),
         **values.money(data["amount"], data["currency"], data["chain_id"], config),
         "tx_hash": data["tx_hash"],
     }
@@ -237,7 +243,7 @@ def event_canceled(mail: Mail, config: Config) -> Facts | None:
     if subject is None or subject.event.status != Publication.CANCELED:
         return None
     if intent is not None:
-        return {**_order(intent, config), "refunds": _refunds_of(intent, config)}
+        return {**of_order(intent, config), "refunds": _refunds_of(intent, config)}
     return {
         "event": values.event(subject.event, config),
         "spoken": spoken(subject),
@@ -258,14 +264,7 @@ def _refunds_of(intent: PaymentIntent, config: Config) -> list[Facts]:
     every: list[Account] = []
     for each in of_buyer.order_by(PaymentIntent.id).limit(_MOST_ORDERS):
         every += [each, *accounts.strays_of(each)]
-    return [
-        {
-            **_owed(account, account.refund_due, config),
-            "order_url": values.order_link(account.order, config),
-        }
-        for account in every
-        if account.refund_due > 0
-    ]
+    return [_owed(each, each.refund_due, config) for each in every if each.refund_due > 0]
 
 
 def event_moved(mail: Mail, config: Config) -> Facts | None:
@@ -275,7 +274,7 @@ def event_moved(mail: Mail, config: Config) -> Facts | None:
     if subject is None or subject.event.status != Publication.PUBLISHED:
         return None
     if intent is not None:
-        return {**_order(intent, config), "calendar_of": intent.event}
+        return {**of_order(intent, config), "calendar_of": intent.event}
     return {
         "event": values.event(subject.event, config),
         "spoken": spoken(subject),
@@ -305,7 +304,7 @@ def answers_missing(mail: Mail, config: Config) -> Facts | None:
     }
 
 
-def _order(intent: PaymentIntent, config: Config) -> Facts:
+def of_order(intent: PaymentIntent, config: Config) -> Facts:
     """Return what every mail about an order says.
 
     An order that nobody has paid for costs nothing: anybody could send any text as a name to any

@@ -31,7 +31,6 @@ _ABOUT_ONE: dict[str, tuple[MailKind, str]] = {
     NotificationType.STRAY_SEEN: (MailKind.PART_ARRIVED, "intent_id"),
     NotificationType.INTENT_CONFIRMED: (MailKind.ORDER_CONFIRMED, "intent_id"),
     NotificationType.REFUND_DUE: (MailKind.REFUND_DUE, "intent_id"),
-    NotificationType.REFUND_ADDRESS_CHANGED: (MailKind.REFUND_ADDRESS_CHANGED, "intent_id"),
     NotificationType.REFUND_SETTLED: (MailKind.REFUND_SETTLED, "intent_id"),
     NotificationType.ADMISSION_ISSUED: (MailKind.TICKET, "admission_id"),
     NotificationType.ADMISSION_TRANSFERRED: (MailKind.TICKET, "admission_id"),

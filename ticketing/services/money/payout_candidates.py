@@ -20,6 +20,7 @@ from ticketing.services.money.collectable import Sum
 from ticketing.services.money.payout_lists import (
     ORDERS_PER_TRANSACTION,
     BlockedOrder,
+    ListedId,
     OrderOfAnother,
     UnbookedPayment,
 )
@@ -160,7 +161,7 @@ def due_of_each(page: Sequence[Account], payer: str) -> list[Due]:
     ]
 
 
-def unknown_ids(found: Sequence[Account]) -> dict[str, list[tuple[str, str]]]:
+def unknown_ids(found: Sequence[Account]) -> dict[str, list[ListedId]]:
     """Return the ids of earlier lists of each account whose use is not known, with their payers."""
     used = [
         fn.EXISTS(
@@ -177,9 +178,10 @@ def unknown_ids(found: Sequence[Account]) -> dict[str, list[tuple[str, str]]]:
         )
         .order_by(Payout.created_at, Payout.payer)
     )
-    of_place: dict[Any, dict[tuple[str, str], None]] = {}
+    of_place: dict[Any, dict[ListedId, None]] = {}
     for row in rows:
-        of_place.setdefault(payout_ids.place_of_row(row), {})[row.payer, row.payment_id] = None
+        listed = ListedId(row.payer, row.payment_id)
+        of_place.setdefault(payout_ids.place_of_row(row), {})[listed] = None
     return {each.id: list(of_place.get(payout_ids.place_of(each), ())) for each in found}
 
 
@@ -288,6 +290,7 @@ def unbooked(wanted: Wanted) -> list[UnbookedPayment]:
         PayoutEvent.chain_id == wanted.chain.chain_id,
         PayoutEvent.token_address == wanted.token_address,
         PayoutEvent.unbooked.is_null(False),
+        ~payout_events.PASSED_OVER,
     )
     return [
         UnbookedPayment(

@@ -25,7 +25,7 @@ from ticketing.models.payments import Payment
 from ticketing.models.stray_accounts import Account
 from ticketing.services.money import payout_candidates
 from ticketing.services.money.payout_candidates import Due, Wanted
-from ticketing.services.money.payout_lists import BlockedOrder
+from ticketing.services.money.payout_lists import BlockedOrder, ListedId
 from ticketing.services.payments import payout_events, payout_ids, restored_payouts
 
 T = TypeVar("T")
@@ -49,8 +49,8 @@ def unpaid(
     second payment with the same id, but not one with another id.
     """
     earlier = payout_candidates.unknown_ids([each.account for each in page])
-    own = {each.account.id: (wanted.payer, each.payment.id) for each in page}
-    asked = {
+    own = {each.account.id: ListedId(wanted.payer, each.payment.id) for each in page}
+    asked: dict[tuple[str, str], Due] = {
         pair: each for each in page for pair in (own[each.account.id], *earlier[each.account.id])
     }
     try:

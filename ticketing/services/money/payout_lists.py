@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from ticketing.chain import receivers, refunded_events
 from ticketing.chain.payout_calls import PayerState
@@ -82,9 +82,8 @@ class UnbookedPayment:
     reason: str
 
 
-@dataclass(frozen=True)
-class ListedId:
-    """An id that was listed for a payer."""
+class ListedId(NamedTuple):
+    """An id of a list, and the payer who can use it."""
 
     payer: str
     id: str

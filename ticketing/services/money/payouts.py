@@ -49,7 +49,6 @@ from ticketing.services.money.payout_candidates import SHOWN, Due, Wanted
 from ticketing.services.money.payout_lists import (
     ORDERS_PER_TRANSACTION,
     BlockedOrder,
-    ListedId,
     OrderOfAnother,
     OrderPayment,
     PayoutList,
@@ -151,7 +150,7 @@ def _previewed(page: Sequence[Due]) -> list[PreviewOrder]:
             payee=states[each.account.id],
             witnessed=each.account.id not in unwitnessed,
             payments=unwitnessed.get(each.account.id, ()),
-            ids=[ListedId(*pair) for pair in ids[each.account.id]],
+            ids=ids[each.account.id],
         )
         for each in page
     ]

@@ -10,9 +10,9 @@ import logging
 from collections.abc import Collection, Mapping
 
 from ticketing.chain.registry import Chain
-from ticketing.constants import RefundReport
 from ticketing.errors import FieldMessage, Invalid
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.refund_reports import RefundReport
 from ticketing.services import chains, counters
 
 log = logging.getLogger(__name__)

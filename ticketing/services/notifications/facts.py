@@ -18,6 +18,7 @@ from ticketing.models.events import Event
 from ticketing.models.members import Member
 from ticketing.models.messages import Message
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.refunds import RefundAddress
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.ticket_types import StockCount
 from ticketing.models.vouchers import Voucher
@@ -149,13 +150,18 @@ def refund_due(account: Account, due_before: int) -> list[Fact]:
     return [(NotificationType.REFUND_DUE, _refund(account, due))]
 
 
-def refund_address_changed(account: Account) -> Fact:
-    """The buyer stated an address for refunds, the first one or another one."""
+def refund_address_changed(account: Account, change: RefundAddress) -> Fact:
+    """A payee was stated, counts from now on, or ended: `status` says which.
+
+    `source`: who decided it. It has no address: the order shows that.
+    """
     data = {
         "intent_id": account.intent_id,
         "event_id": account.order.event_id,
         "chain_id": account.chain_id,
         "token_address": account.token_address,
+        "source": change.source,
+        "status": "waits" if change.waits else "counts" if change.is_payee else "ended",
     }
     return NotificationType.REFUND_ADDRESS_CHANGED, data
 

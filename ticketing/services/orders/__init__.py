@@ -29,6 +29,7 @@ admissions.py: issued when an order is confirmed; suspended while its payment is
 holders.py: what a code opens; who may be named as holder, until they have entered
 transfers.py: offer and accept: the new holder gets a new code, and the old one ends. Of an
     acceptance, a scan, a void and a cancelation, only the first counts
+payees_shown.py: where refunds go, and what waits to replace that
 returns.py: a holder gives a seat back, and gets money if its place is sold on
 waiting_rules.py, waiting_ends.py: when people can wait for what is sold out; what ends their places
 questions.py: what an event asks buyers and attendees; its row counts the questions

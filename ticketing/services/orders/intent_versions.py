@@ -34,6 +34,7 @@ _SHOWN = (
     PaymentIntent.ended_at,
     PaymentIntent.chain_id,
     PaymentIntent.strays_version,
+    PaymentIntent.payees_version,
 )
 """What can change of an order, and is shown or decides what is shown."""
 

@@ -31,7 +31,7 @@ from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
-from ticketing.services.orders import accounts, admissions, answers, items
+from ticketing.services.orders import accounts, admissions, answers, items, payees_shown
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 
@@ -229,16 +229,19 @@ def add_payment_details(intents: Sequence[PaymentIntent]) -> None:
     asks_chains = any(intent.paid_block is not None or intent.networks for intent in intents)
     states = chains.states() if asks_chains else {}
     strays = accounts.of_intents(intents)
+    payees = payees_shown.of(intents)
     refunds = _refunds_of([each.id for each in intents if each.refunded or each.id in strays])
     for intent in intents:
         intent.atomic_amount = intent.payment_uri = None
         intent.payment_options = ()
         intent.confirmations = 0
         intent.refunds = refunds[intent.id]
+        intent.payee = payees.get(intent.id, payees_shown.NONE)
         every = strays.get(intent.id, ())
         intent.strays = [account for account in every if account.amount_received]
         for account in intent.strays:
             account.refunds = refunds[account.id]
+            account.payee = payees.get(account.id, payees_shown.NONE)
         if intent.chain_id is not None:
             _add_payment_details(intent, states, every)
 

@@ -30,7 +30,7 @@ from ticketing.errors import (
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import admissions, finality, holders, stock
+from ticketing.services.orders import admissions, finality, holders, payees_shown, stock
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,15 @@ def terms(admission: Admission) -> Terms | Conflict:
         return PaymentNotFinal(retry_after=finality.seconds_left(order) if order.early else 2)
     price = min(admission.cost, int(admission.ticket_type.price_amount))
     amount = price * (100 - fee) // 100
-    return Terms(amount, fee, ends_at, bool(amount) and order.refund_address is None)
+    return Terms(amount, fee, ends_at, bool(amount) and not _has_address(order))
+
+
+def _has_address(order: PaymentIntent) -> bool:
+    """Return whether an order says where its money goes, also if that does not count yet."""
+    if order.refund_address is not None:
+        return True
+    shown = payees_shown.of([order]).get(order.id, payees_shown.NONE)
+    return shown.waiting_address is not None
 
 
 def _order(admission: Admission) -> PaymentIntent:

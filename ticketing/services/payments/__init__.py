@@ -59,14 +59,22 @@ chain_view.py: reads at most four ranges for one order while its buyer waits, or
 wallet_requests.py: what wallets are told of an order: its network, and links that open them
 hold_extensions.py: holds an order longer, once, whose buyer pays from an exchange
 fresh_look.py: looks for one tenant's money on other networks now, before a list or an export
-refunds.py, refund_addresses.py: what is owed to whom; where buyers want their money
+refunds.py: what is owed to whom
+refund_addresses.py, entered_payees.py: where buyers want their money; what they told the organizer
+payee_rules.py, payee_rows.py, payee_changes.py: when a statement counts, because everybody with the
+    link can make one; the payees of an account; what begins to count, is confirmed, or is stopped
+payee_signatures.py: lets the account that paid agree, where nobody can be told
+payee_states.py: what to look at before a refund is signed
+payer_proofs.py: which account has proven that it paid
 waivers.py: writes off what is not sent back
 refund_settlement.py: counts a final transfer on the worker's chain as a refund; the service never
     sends money
 refunds_by_hand.py: marks what the organizer pays by hand, so that no list pays it too
 payout_ids.py: which order an id of a listed refund belongs to; a transfer of a list counts for the
     order of its id only
-payout_events.py: stores the `Refunded` events of payers with a list, and books them as refunds
+payout_events.py: stores the `Refunded` events with ids of lists, and books them as refunds
+passed_ids.py: an administrator says that an id was used for something else
+witnesses.py: which payments two nodes have seen; refunds are listed for these
 restored_payouts.py: after a restored backup, finds payments of lists that the backup does not know
 sale_locks.py: locks a sale with all its orders, and cancels the live ones:
     services/catalog/events.py and services/catalog/ticket_types.py call it

@@ -3,9 +3,9 @@
 from peewee import Expression
 
 from ticketing import clock
-from ticketing.constants import DEVICE_SILENT_AFTER, SEEN_EVERY
 from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
+from ticketing.scanning import DEVICE_SILENT_AFTER, SEEN_EVERY
 
 
 def has_unsynced(event: Event) -> bool:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any, cast
 
-from peewee import Expression
+from peewee import Expression, fn
 
+from ticketing import clock
 from ticketing.constants import PayeeCaution, PayeeSource
-from ticketing.models.base import literal
+from ticketing.models.payments import Payment
+from ticketing.models.payouts import Payout, PayoutEvent
+from ticketing.models.refunds import WAITING, RefundAddress
 from ticketing.models.stray_accounts import Account
+from ticketing.services.access import actors
+from ticketing.services.orders import payees_shown
 from ticketing.services.orders.accounts import Kind
+
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -19,8 +27,9 @@ class PayeeState:
     """The payee of one account: who decided, since when it counts, and what to look at.
 
     `waits_until`: a statement of the buyer waits, and keeps the debt off lists until then.
-    `entered_by` is shown for 24 hours. `stated_today` and `differs_from_payer` are labels: they are
-    true of every honest buyer who paid from an exchange.
+    `waiting_address`: what was stated and does not count yet, also if only a button in a mail can
+    make it count. `entered_by` is shown for 24 hours. `stated_today` and `differs_from_payer` are
+    labels: they are true of every honest buyer who paid from an exchange.
     """
 
     source: PayeeSource | None = None
@@ -30,13 +39,131 @@ class PayeeState:
     entered_by: str | None = None
     stated_today: bool = False
     differs_from_payer: bool = False
+    waiting_address: str | None = None
 
 
 def waiting(kind: Kind) -> Expression:
     """Return the condition that a statement which waits keeps an account off lists."""
-    return literal(1) == literal(0)
+    counts_later = RefundAddress.effective_at.is_null(False)
+    statement = RefundAddress.select().where(kind.rows(RefundAddress), WAITING, counts_later)
+    found: Any = fn.EXISTS(statement)
+    return cast(Expression, found)
 
 
 def of(accounts: Sequence[Account]) -> dict[str, PayeeState]:
-    """Return the state of each account's payee, by the account's id."""
-    return {account.id: PayeeState() for account in accounts}
+    """Return the state of each account's payee, by the account's id.
+
+    Orders without any payee are known by themselves: for them, nothing is read.
+    """
+    found = {account.id: PayeeState() for account in accounts}
+    some = [account for account in accounts if account.order.payees_version]
+    if some:
+        current = payees_shown.current({account.intent_id for account in some})
+        rows = {account.id: current.get(account.id, []) for account in some}
+        facts = _Facts(
+            names=_names(some[0].tenant_id, rows),
+            payers=_payers(some, rows),
+            set_by_staff=_set_by_staff(some),
+        )
+        for account in some:
+            found[account.id] = _state(account, rows[account.id], facts)
+    return found
+
+
+def prepared_until(account: Account, payee: str) -> datetime | None:
+    """Return until when a list that was made before can still pay an account to another payee."""
+    terms, now = account.terms, clock.now()
+    last: datetime | None = (
+        Payout.select(fn.MAX(Payout.valid_before))
+        .where(
+            Payout.intent == account.intent_id,
+            Payout.chain_id == terms.chain_id,
+            Payout.token_address == terms.token_address,
+            Payout.recipient != payee,
+            Payout.valid_before >= now,
+            ~fn.EXISTS(
+                PayoutEvent.select(PayoutEvent.payer).where(
+                    PayoutEvent.payer == Payout.payer,
+                    PayoutEvent.payment_id == Payout.payment_id,
+                )
+            ),
+        )
+        .scalar()
+    )
+    return last
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What was read for several accounts: names of members and keys; who paid which account; when
+    the organizer's side set the email address that an order has now."""
+
+    names: Mapping[str, str]
+    payers: Mapping[str, set[str]]
+    set_by_staff: Mapping[str, datetime]
+
+
+def _state(account: Account, rows: Sequence[RefundAddress], facts: _Facts) -> PayeeState:
+    payee, waits = payees_shown.payee_in(rows), payees_shown.waiting_in(rows)
+    waiting_address = None if waits is None else waits.address
+    waits_until = None if waits is None else waits.effective_at
+    if payee is None:
+        return PayeeState(waits_until=waits_until, waiting_address=waiting_address)
+    is_entered = payee.source == PayeeSource.ENTERED
+    by = facts.names.get(payee.decided_by or "", payee.decided_by)
+    return PayeeState(
+        source=PayeeSource(payee.source),
+        effective_at=payee.counts_since,
+        waits_until=waits_until,
+        waiting_address=waiting_address,
+        cautions=tuple(_cautions(payee, facts.set_by_staff.get(account.intent_id))),
+        entered_by=by if is_entered and clock.is_within(_DAY, payee.stated_at) else None,
+        stated_today=not payee.is_proven and clock.is_within(_DAY, payee.stated_at),
+        differs_from_payer=payee.address not in facts.payers.get(account.id, ()),
+    )
+
+
+def _cautions(payee: RefundAddress, set_by_staff: datetime | None) -> Iterable[PayeeCaution]:
+    """Yield what to look at. `set_by_staff`: when the organizer's side set the present email.
+
+    What the buyer's mailbox has confirmed since then is the buyer's.
+    """
+    if payee.source == PayeeSource.STATED and set_by_staff is not None:
+        is_confirmed = payee.decided_by == RefundAddress.BY_MAILBOX
+        if not is_confirmed or set_by_staff > (payee.counts_since or payee.stated_at):
+            yield PayeeCaution.EMAIL_CHANGED_BY_STAFF
+    yield from map(PayeeCaution, payee.cautions.split())
+    if payee.source == PayeeSource.ENTERED:
+        yield PayeeCaution.ENTERED
+
+
+def _names(tenant_id: str, rows: Mapping[str, Sequence[RefundAddress]]) -> Mapping[str, str]:
+    every = [row for of_account in rows.values() for row in of_account]
+    wanted = {row.decided_by for row in every if row.source == PayeeSource.ENTERED}
+    return actors.names(tenant_id, [each for each in wanted if each])
+
+
+def _payers(
+    accounts: Sequence[Account], rows: Mapping[str, Sequence[RefundAddress]]
+) -> Mapping[str, set[str]]:
+    """Return which of the payees have paid, by account."""
+    payees = {row.address for of_account in rows.values() for row in of_account}
+    paid: Iterable[Any] = (
+        Payment.select(Payment.intent, Payment.stray, Payment.sender)
+        .where(
+            Payment.intent.in_([account.intent_id for account in accounts]),
+            Payment.canonical,
+            Payment.sender.in_(list(payees)),
+        )
+        .distinct()
+        .tuples()
+    )
+    found: dict[str, set[str]] = {}
+    for intent_id, stray, sender in paid:
+        found.setdefault(stray or intent_id, set()).add(sender)
+    return found
+
+
+def _set_by_staff(accounts: Sequence[Account]) -> Mapping[str, datetime]:
+    """Return when the organizer's side set the email address that an order has now, by order."""
+    return {}

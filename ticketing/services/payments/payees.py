@@ -1,8 +1,9 @@
 """Who may receive a refund, and how much of one transfer counts. Pure rules, without a database.
 
-A transfer to an address that the buyer stated counts, until 72 h after the address was replaced.
-A transfer to a payer counts until 72 h after the first statement, up to what this payer sent and
-has not got back. A transfer to the organizer's `recipient` counts.
+A transfer to a payee counts, until 72 h after it was replaced. A statement that waits, or that was
+stopped or replaced while it waited, is no payee. A transfer to a payer counts up to what this payer
+sent and has not got back, until 72 h after somebody decided otherwise: the buyer, whose statement
+counts, or the organizer. A transfer to the organizer's `recipient` counts.
 
 A transfer pays only what is owed from payments that lie before it on the chain. So an older
 transfer pays no newer debt, and newer payments do not hinder it. Times are those of the transfer's
@@ -10,8 +11,8 @@ block. Amounts are micro-units.
 
 Example: an order costs 10. Wallet W pays 1 in block 100, exchange E pays 12 in block 101, so 3 are
 owed. Of a transfer of 5 in block 110, 3 count if it went to E, and 1 if it went to W, which sent no
-more. If it went to address X: 0, or 3 if the buyer stated X or the organizer names X as
-`recipient`. Of a transfer in block 100, nothing counts: nothing was owed yet.
+more. If it went to address X: 0, or 3 if X is the payee or the organizer names X as `recipient`.
+Of a transfer in block 100, nothing counts: nothing was owed yet.
 """
 
 from bisect import bisect_left
@@ -60,15 +61,15 @@ class Debts:
     """What one order received, keeps, and gave back or waived; and who may get the rest.
 
     `kept` returns what it keeps if it has received some amount: the less is missing, the less is
-    forgiven. `sent` is what was received of each payer. `stated` are the buyer's addresses,
-    `recipient` is the organizer's.
+    forgiven. `sent` is what was received of each payer. `payees` are all rows of
+    the account, `recipient` is the organizer's.
     """
 
     received: Received
     sent: Mapping[str, Received]
     kept: Callable[[int], int]
     reductions: Sequence[Reduction]
-    stated: Sequence[RefundAddress]
+    payees: Sequence[RefundAddress]
     recipient: str | None
 
 
@@ -83,7 +84,7 @@ def countable(debts: Debts, transfer: Transfer) -> int:
     owed = _room(position, debts.received, debts.reductions, debts.kept)
     if not is_payee(debts, transfer):
         return 0
-    if payee == debts.recipient or _is_stated(payee, time, debts.stated):
+    if payee == debts.recipient or _is_payee(payee, time, debts.payees):
         return owed
     got_back = [each for each in debts.reductions if each.payee == payee]
     return min(owed, _room(position, debts.sent[payee], got_back, lambda _: 0))
@@ -92,10 +93,10 @@ def countable(debts: Debts, transfer: Transfer) -> int:
 def is_payee(debts: Debts, transfer: Transfer) -> bool:
     """Return whether the recipient of a transfer may get refunds of an order at all."""
     time, payee = transfer.block.time, transfer.recipient
-    if payee == debts.recipient or _is_stated(payee, time, debts.stated):
+    if payee == debts.recipient or _is_payee(payee, time, debts.payees):
         return True
     is_payer = payee != address.ZERO and payee in debts.sent
-    return is_payer and _payers_count(time, debts.stated)
+    return is_payer and _payers_count(time, debts.payees)
 
 
 def _room(
@@ -129,14 +130,15 @@ def _owed(received: int, kept: Callable[[int], int]) -> int:
     return max(0, received - kept(received))
 
 
-def _is_stated(payee: str, time: datetime, stated: Sequence[RefundAddress]) -> bool:
+def _is_payee(address: str, time: datetime, payees: Sequence[RefundAddress]) -> bool:
     return any(
-        statement.address == payee
-        and (statement.replaced_at is None or time < statement.replaced_at + REFUND_ADDRESS_OVERLAP)
-        for statement in stated
+        payee.address == address
+        and payee.counts_since is not None
+        and (payee.replaced_at is None or time < payee.replaced_at + REFUND_ADDRESS_OVERLAP)
+        for payee in payees
     )
 
 
-def _payers_count(time: datetime, stated: Sequence[RefundAddress]) -> bool:
-    first = min((each.stated_at for each in stated), default=None)
-    return first is None or time < first + REFUND_ADDRESS_OVERLAP
+def _payers_count(time: datetime, payees: Sequence[RefundAddress]) -> bool:
+    decided = [each.counts_since for each in payees if not each.is_proven and each.counts_since]
+    return not decided or time < min(decided) + REFUND_ADDRESS_OVERLAP

@@ -36,6 +36,7 @@ from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import chains
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import accounts
+from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import (
     block_history,
     chain_settlement,
@@ -245,6 +246,7 @@ def book_waiting(chain_id: int) -> None:
         # Noted first: an order that cannot be settled must not be tried at each look.
         PayoutEvent.update(tried_at=clock.now()).where(_is(event)).execute()
         chain_settlement.reduce_due_of_each([account], partial(_book, event))
+    _note_untried(chain_id)
 
 
 def _waiting(chain_id: int) -> Sequence[tuple[PayoutEvent, Account]]:
@@ -255,22 +257,47 @@ def _waiting(chain_id: int) -> Sequence[tuple[PayoutEvent, Account]]:
     is_time = PayoutEvent.tried_at.is_null() | (PayoutEvent.tried_at < clock.now() - AGAIN)
     found: list[tuple[PayoutEvent, Account]] = []
     for kind in accounts.KINDS:
-        # Money that is not assigned yet can be paid back, too.
-        is_due = kind.to_refund
-        if kind is accounts.STRAYS:
-            is_due |= StrayAccount.unassigned > 0
         waits = PayoutEvent.select().where(
             PayoutEvent.chain_id == chain_id, PayoutEvent.waits, is_time, MAY_COUNT, ~PASSED_OVER
         )
-        query = waits.join(kind.model, on=kind.payout_events).where(is_due)
-        rows = list(query.order_by(PayoutEvent.payment_id).limit(BOOKED_PER_PASS))
-        of_place = _of_places(rows)
-        found += [
-            (row, of_place[place])
-            for row in rows
-            if (place := payout_ids.place_of_row(row)) in of_place
-        ]
+        query = waits.join(kind.model, on=kind.payout_events).where(_is_due(kind))
+        found += _with_accounts(query.order_by(PayoutEvent.payment_id).limit(BOOKED_PER_PASS))
     return found[:BOOKED_PER_PASS]
+
+
+def _is_due(kind: Kind) -> Expression:
+    """Return the condition that something can be paid back, money that is not assigned too."""
+    found: Expression = kind.to_refund
+    return found | (StrayAccount.unassigned > 0) if kind is accounts.STRAYS else found
+
+
+def _note_untried(chain_id: int) -> None:
+    """Note why payments do not count that are not tried: nothing is due, or nobody listed them.
+
+    What strangers pay otherwise has no reason: it is nobody's mistake.
+    """
+    for kind in accounts.KINDS:
+        waits = PayoutEvent.select().where(
+            PayoutEvent.chain_id == chain_id,
+            PayoutEvent.waits,
+            PayoutEvent.unbooked.is_null(),
+            MAY_COUNT | _LISTED,
+            ~PASSED_OVER,
+        )
+        untried = ~_is_due(kind) | ~MAY_COUNT
+        query = waits.join(kind.model, on=kind.payout_events).where(untried)
+        for event, account in _with_accounts(query.limit(BOOKED_PER_PASS)):
+            _note_unbooked(event, account)
+
+
+def _with_accounts(events: Iterable[PayoutEvent]) -> list[tuple[PayoutEvent, Account]]:
+    rows = list(events)
+    of_place = _of_places(rows)
+    return [
+        (row, of_place[place])
+        for row in rows
+        if (place := payout_ids.place_of_row(row)) in of_place
+    ]
 
 
 def _of_places(rows: Sequence[PayoutEvent]) -> dict[Place, Account]:
@@ -347,11 +374,8 @@ def _note_booked(chain_id: int) -> None:
             _BOOKED,
         )
     )
-    of_place = _of_places(rows)
-    for row in rows:
-        account = of_place.get(payout_ids.place_of_row(row))
-        if account is not None:
-            _note_counted(row, account)
+    for row, account in _with_accounts(rows):
+        _note_counted(row, account)
 
 
 def _note_counted(event: PayoutEvent, account: Account) -> None:
@@ -418,8 +442,10 @@ def _note_unbooked(event: PayoutEvent, account: Account) -> None:
     """Note why a payment does not count now. The buyer may still state its address."""
     if event.unbooked == Unbooked.SURPLUS:
         return
-    may_receive = _payee_of(event) or refund_settlement.may_receive(account, _transfer(event))
-    reason = Unbooked.NOTHING_DUE if may_receive else Unbooked.OTHER_PAYMENT
+    may_count = _payee_of(event) is not None or (
+        event.restored and refund_settlement.may_receive(account, _transfer(event))
+    )
+    reason = Unbooked.NOTHING_DUE if may_count else Unbooked.OTHER_PAYMENT
     if event.unbooked != reason:
         PayoutEvent.update(unbooked=reason).where(_is(event)).execute()
         log.warning("order %s: a listed refund does not count: %s", account.intent_id, reason)

@@ -18,7 +18,7 @@ from ticketing.constants import IntentStatus
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundNotSeen
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
-from ticketing.models.refunds import Refund, RefundAddress
+from ticketing.models.refunds import WAITING, Refund, RefundAddress
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import node_slots
 from ticketing.services.access import audit_log
@@ -30,11 +30,13 @@ from ticketing.services.payments import (
     balances,
     chain_settlement,
     chain_view,
+    payee_rows,
     payees,
     payment_sums,
     payout_ids,
     refund_addresses,
     refunds,
+    restored_payouts,
     settlement,
 )
 from ticketing.services.payments.balances import Position
@@ -187,7 +189,7 @@ def _due_to(kind: Kind, like: Account, payees: Collection[str]) -> ModelSelect[A
     They are of the tenant, chain and token of `like`.
     """
     stated = RefundAddress.select(RefundAddress.intent).where(
-        kind.rows(RefundAddress), RefundAddress.address.in_(list(payees))
+        kind.rows(RefundAddress), ~WAITING, RefundAddress.address.in_(list(payees))
     )
     paid = Payment.select(Payment.intent).where(
         kind.rows(Payment), Payment.canonical, Payment.sender.in_(list(payees))
@@ -240,7 +242,8 @@ def _book(
     seen = [each for each in view.paid if each.block.number <= final_up_to]
     owners = payout_ids.owners_of_ids([locked])
     place = payout_ids.place_of(locked)
-    payout_ids.note_events(seen, dict.fromkeys(owners, place), restored=False)
+    is_restored = restored_payouts.is_restored(locked.terms.chain_id)
+    payout_ids.note_events(seen, dict.fromkeys(owners, place), restored=is_restored)
     final = [each for each in view.transfers if each.block.number <= final_up_to]
     counted = count(locked, payout_ids.transfers_for(locked, final, view.paid, owners), recipient)
     if not counted:
@@ -356,7 +359,7 @@ def _debts_of(account: Account, recipient: str | None) -> Debts:
         sent,
         _kept_of(account),
         [*paid_back, *waived],
-        refund_addresses.stated_for(account),
+        payee_rows.of(account),
         recipient,
     )
 

@@ -18,6 +18,8 @@ from ticketing.models.stray_accounts import Account
 from ticketing.services.orders import accounts
 from ticketing.services.orders.accounts import Kind
 from ticketing.services.pagination import Computed, Page, PageRequest, Part, paginate_parts
+from ticketing.services.payments import payee_states
+from ticketing.services.payments.payee_states import PayeeState
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,14 @@ class Payer:
 class RefundOwed:
     """The refund that is, or was, due for one account of an order, and who paid it.
 
-    `payers` are the MAX_PAYERS_SHOWN who sent the most, of `payer_count`.
+    `payers` are the MAX_PAYERS_SHOWN who sent the most, of `payer_count`. `payee` is to whom it
+    goes, and what an organizer should look at before.
     """
 
     account: Account
     payers: Sequence[Payer]
     payer_count: int
+    payee: PayeeState
 
     @property
     def intent(self) -> PaymentIntent:
@@ -212,4 +216,8 @@ def _with_payers(page: Sequence[Account]) -> list[RefundOwed]:
         sent = units.from_atomic(atomic, decimals[account_id])[0]
         payers[account_id].append(Payer(sender, sent))
         counts[account_id] = count
-    return [RefundOwed(account, payers[account.id], counts[account.id]) for account in page]
+    states = payee_states.of(page)
+    return [
+        RefundOwed(account, payers[account.id], counts[account.id], states[account.id])
+        for account in page
+    ]

@@ -60,7 +60,7 @@ def stated(
     if (address is None) == (xpub is None):
         raise Invalid({"address": [_ONE_KIND]})
     if xpub is not None:
-        names = ("chain_ids", "exchange", "minimum_deposit", "recovery")
+        names = ("chain_ids", "contract_is_mine", "exchange", "minimum_deposit", "recovery")
         if of_address := [name for name in names if fields.get(name) not in (None, False)]:
             raise Invalid({name: [_ADDRESS_ONLY] for name in of_address})
         return xpubs.stated(tenant_id, xpub, enabled)
@@ -72,6 +72,7 @@ def stated(
         address or "",
         fields["chain_ids"],
         enabled,
+        contract_is_mine=bool(fields.get("contract_is_mine")),
         is_exchange=bool(fields.get("exchange")),
         least_collected=fields.get("minimum_deposit"),
         file=fields.get("recovery"),
@@ -140,12 +141,18 @@ def asked_again(pending: PendingWallet, enabled: Mapping[int, Chain]) -> Setting
     owners.check_not_issued(pending.tenant_id, pending.owner)
     continued = None
     if pending.secret is not None and pending.next_index is not None:
-        continued = Continued(pending.secret, pending.next_index)
+        continued = Continued(
+            pending.secret,
+            pending.next_index,
+            pending.continued_chain_ids,
+            pending.continued_tokens,
+        )
     settings = OwnerSettings(
         pending.owner,
         pending.chain_ids,
         pending.code_on,
         pending.no_code_on,
+        contract_is_mine=pending.contract_is_mine,
         is_exchange=pending.is_exchange,
         least_collected=pending.least_collected,
         continued=continued,
@@ -249,12 +256,17 @@ def _insert_pending(tenant_id: str, settings: Settings, by: str, wait: timedelta
             "chain_ids": settings.chain_ids,
             "code_on": settings.code_on,
             "no_code_on": settings.no_code_on,
+            "contract_is_mine": settings.contract_is_mine,
             "is_exchange": settings.is_exchange,
             "least_collected": settings.least_collected,
         }
         if settings.continued is not None:
-            columns["secret"] = settings.continued.secret
-            columns["next_index"] = settings.continued.next_index
+            columns |= {
+                "secret": settings.continued.secret,
+                "next_index": settings.continued.next_index,
+                "continued_chain_ids": settings.continued.chain_ids,
+                "continued_tokens": settings.continued.tokens,
+            }
     PendingWallet.insert(tenant_id=tenant_id, **columns).execute()
     pending: PendingWallet = PendingWallet.get(PendingWallet.tenant_id == tenant_id)
     return pending

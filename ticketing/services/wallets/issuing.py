@@ -54,6 +54,7 @@ _ISSUING = (
     Wallet.chain_ids,
     Wallet.code_on,
     Wallet.no_code_on,
+    Wallet.contract_is_mine,
     Wallet.next_index,
 )
 """The columns from which an address is issued."""

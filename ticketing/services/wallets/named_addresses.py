@@ -33,7 +33,7 @@ BLOCK = 100
 MOST_A_DAY = 20_000
 """Indexes of a wallet that are named in 24 hours, if no later one is of a paid order.
 
-A search with the recovery file goes on for 1,000,000 indexes without money.
+A search with the recovery file goes on for 5,000,000 indexes without money.
 """
 
 _A_RANGE_GROWS_FOR = timedelta(hours=1)

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
 from ticketing.chain import address as addresses
-from ticketing.chain import receivers, secret_texts
-from ticketing.chain.registry import REGISTRY, Chain
+from ticketing.chain import secret_texts
+from ticketing.chain.registry import Chain
 from ticketing.chain.secret_texts import SecretText
 from ticketing.errors import FieldMessage, Invalid
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.wallets import Wallet
+from ticketing.services import stated_addresses
 
 _SECRETS = {
     SecretText.SEED_PHRASE: FieldMessage(
@@ -30,33 +31,6 @@ ORDER_ADDRESS = FieldMessage("order_address", "Must not be the payment address o
 
 _XPUB_LIKE = re.compile(r"[a-z]pub[1-9A-HJ-NP-Za-km-z]{20,}", re.ASCII)
 _ADDRESS_LIKE = re.compile(r"0[xX][0-9a-fA-F]{40}", re.ASCII)
-
-_FIRST_USUAL = 0x10000
-"""Addresses below it belong to no wallet: chains have contracts of their own there."""
-
-_BURNING = frozenset(
-    {
-        "0x000000000000000000000000000000000000dead",
-        "0xdead000000000000000000000000000000000000",
-        "0xdead000000000000000042069420694206942069",
-        "0xdeaddeaddeaddeaddeaddeaddeaddeaddeaddead",
-        "0xdeadbeefdeadbeefdeadbeefdeadbeefdeadbeef",
-        *("0x" + digit * 40 for digit in "123456789abcdef"),
-    }
-)
-"""Addresses to which people send what nobody shall have, and that stand for a chain's own coin."""
-
-_CONTRACTS = {
-    receivers.FACTORY: FieldMessage(
-        "factory_address", "This is the contract that collects money, not a wallet."
-    ),
-    receivers.IMPLEMENTATION: FieldMessage(
-        "implementation_address", "This is the contract of receivers, not a wallet."
-    ),
-    receivers.PROXY: FieldMessage(
-        "proxy_address", "This is a contract that deploys others, not a wallet."
-    ),
-}
 
 
 def check_not_secret(text: str, field: str) -> None:
@@ -107,17 +81,9 @@ def check_owner(owner: str, enabled: Iterable[Chain]) -> None:
 
     Each question to the database is one look into an index, however many orders there are.
     """
-    if owner == addresses.ZERO:
-        _refuse("address", FieldMessage("zero_address", "Must not be the zero address."))
-    if owner.lower() in _BURNING:
-        _refuse("address", FieldMessage("burn_address", "Nobody can spend from this address."))
-    if int(owner, 16) < _FIRST_USUAL:
-        _refuse("address", FieldMessage("reserved_address", "This address belongs to the network."))
-    if owner in _CONTRACTS:
-        _refuse("address", _CONTRACTS[owner])
-    tokens = {each.token_address.lower() for each in (*REGISTRY.values(), *enabled)}
-    if owner.lower() in tokens:
-        _refuse("address", FieldMessage("token_address", "Must not be the address of a token."))
+    known = stated_addresses.refusal(owner, enabled)
+    if known is not None:
+        _refuse("address", known)
     if PaymentIntent.select().where(PaymentIntent.address == owner).exists():
         _refuse("address", ORDER_ADDRESS)
     if Wallet.select().where(Wallet.gathering == owner).exists():

@@ -24,6 +24,7 @@ class WantedView:
     kind: WalletKind
     address: str | None = None
     chain_ids: Sequence[int] | None = None
+    contract_is_mine: bool | None = None
     exchange: bool | None = None
     minimum_deposit: int | None = None
     xpub: str | None = None
@@ -92,6 +93,7 @@ def wanted(wallet: Wallet | PendingWallet) -> WantedView:
         WalletKind.ADDRESS,
         wallet.owner,
         sorted(wallet.chain_ids),
+        wallet.contract_is_mine,
         wallet.is_exchange,
         wallet.least_collected,
     )
@@ -102,6 +104,7 @@ def _warnings(wallet: Wallet) -> list[WalletWarning]:
         return []
     saved, next_index = wallet.recovery_index, wallet.next_index
     found = {
+        WalletWarning.CONTRACT_UNCONFIRMED: wallet.is_unconfirmed_contract,
         WalletWarning.WALLET_UNTESTED: wallet.is_exchange and wallet.credited_at is None,
         WalletWarning.RECOVERY_FILE_NOT_SAVED: saved is None,
         WalletWarning.RECOVERY_FILE_OUTDATED: (

@@ -43,7 +43,8 @@ class Refused extends Error {
 function markerOf(it) {
   return [
     it.status, it.amount_received, it.amount_due, it.confirmations,
-    it.refund_due, it.refund_pending, it.refunds.length, it.refund_address ?? "", it.expires_at,
+    it.refund_due, it.refund_pending, it.refunds.length, it.refund_address ?? "",
+    it.payee.waiting_address ?? "", it.expires_at,
     it.chain_id ?? "", ...it.strays.map(markerOfStray),
   ].join(" ");
 }
@@ -52,7 +53,7 @@ function markerOf(it) {
 function markerOfStray(it) {
   return [
     it.chain_id, it.amount_received, it.unassigned, it.refund_due, it.refund_pending, it.out_of_reach,
-    it.refunds.length, it.refund_address ?? "",
+    it.refunds.length, it.refund_address ?? "", it.payee.waiting_address ?? "",
   ].join("/");
 }
 

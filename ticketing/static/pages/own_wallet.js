@@ -11,7 +11,7 @@ const networks = [...document.querySelectorAll("#enabled-networks input")];
 
 let turn = 0; // An answer of an earlier turn comes too late: the field has something else by now.
 
-field.addEventListener("input", compare);
+field.addEventListener("input", change);
 if (field.value !== compared.dataset.now) compare();
 onWallets((found) => {
   const { sayOne, sayEach } = box.dataset;
@@ -42,6 +42,12 @@ async function fill(provider) {
   field.value = account;
   const current = networks.find((each) => Number(each.value) === Number(chain));
   if (current && !networks.some((each) => each.checked)) current.checked = true;
+  change();
+}
+
+// What was said about the contract at another address does not count for this one.
+function change() {
+  document.getElementById("own-contract")?.remove();
   compare();
 }
 
@@ -55,7 +61,10 @@ async function compare() {
   const body = new URLSearchParams({ address, csrf_token: field.form.elements.csrf_token.value });
   const answer = await fetch(compared.dataset.path, { method: "POST", body, redirect: "error" }).catch(() => null);
   const shown = answer?.ok ? await answer.text() : "";
-  if (mine === turn) compared.innerHTML = shown;
+  if (mine !== turn) return;
+  compared.innerHTML = shown;
+  // It pushes down what has the focus.
+  document.querySelector("#own-contract :focus")?.scrollIntoView({ block: "center" });
 }
 
 // The first button is the main one, until an address is there.
