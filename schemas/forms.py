@@ -17,7 +17,7 @@ from schemas.base import (
     an_email,
     one_of,
 )
-from schemas.checks import ADDRESS, NOT_BLANK, Length, Range
+from schemas.checks import ADDRESS, NOT_BLANK, TX_HASH, Length, Range
 from schemas.events import MAX_COPIES, EventCopySchema, EventCreateSchema, starts
 from schemas.messages import MessageCreateSchema
 from schemas.payouts import PayoutCreateSchema
@@ -35,6 +35,7 @@ from ticketing.constants import (
     MAX_WALLET_CHAINS,
 )
 from ticketing.errors import FieldMessage
+from ticketing.refund_reports import RefundReport
 from ticketing.roles import Role
 from ticketing.waiting_list import MAX_QUANTITY
 
@@ -42,6 +43,9 @@ TOO_MANY_NETWORKS = FieldMessage(
     "networks", f"Must have at most {MAX_TICKET_CHAINS} networks.", max=MAX_TICKET_CHAINS
 )
 
+
+MAX_REPORTED = 100
+"""Orders of one report about refunds."""
 
 NO_PRICE = FieldMessage("number", "Must have a price. 0 is free.")
 
@@ -282,6 +286,17 @@ class PayoutFileForm(PayoutCreateSchema):
     """The account that will sign, and a digest of the list that was shown."""
 
     shown = Text(load_default="")
+
+
+class RefundReportForm(ChainForm):
+    """What the page saw of refunds that is not as listed: which orders, and where it is seen."""
+
+    kind = one_of(RefundReport, required=True)
+    intent_ids = Items(
+        Text(validate=Length(1, 80)), required=True, validate=Length(1, MAX_REPORTED, "items")
+    )
+    tx_hash = Text(load_default=None, validate=TX_HASH)
+    payer = Text(load_default=None, validate=ADDRESS)
 
 
 class PasswordForm(BaseSchema):

@@ -9,6 +9,7 @@ application.py: the application with all surfaces, above all packages. The worke
 The other files here are below all packages.
 
 constants.py: statuses and which may follow which, sizes, time limits of the domain
+refund_reports.py: what an organizer's wallet contradicts when refunds are paid back
 scanning.py: what devices at the door send and are answered, their sizes and time limits
 roles.py: what people and API keys may do, and whether they still may
 bodies.py: how large the body of a request may be, by its path

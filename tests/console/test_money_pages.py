@@ -11,14 +11,27 @@ from tests.support.payouts import OTHER, OWNER, fund, owed, sign, with_address
 from tests.support.refunds import account, overpay
 from ticketing.chain import abi, receivers, refunded_events
 from ticketing.models.chains import ChainState
+from ticketing.models.payouts import Payout
 from ticketing.models.wallets import Wallet
 from ticketing.pages import assets
+from ticketing.refund_reports import RefundReport
 from ticketing.services import chains
 from ticketing.worker.watcher import Watcher
 from tools import anvil
 
 MONEY = "/console/money"
+JSON = "collections", "payouts", "payouts/preview", "signed", "reports"
+"""What the script asks."""
+
 SURPLUS = 7_000_000
+
+
+SCRAPER = "scrape-me-0123456789"
+
+
+@pytest.fixture
+def environ(environ):
+    return {**environ, "METRICS_TOKEN": SCRAPER}
 
 
 @pytest.fixture
@@ -106,12 +119,12 @@ def test_a_reader_sees_the_money_and_no_button(venue, node):
         assert f"{MONEY}/move" not in page and f"{MONEY}/pay-back" not in page
         for path in ("move", "pay-back", f"move/safe.json?chain_id={CHAIN}"):
             assert member.get(f"{MONEY}/{path}").status_code == 403
-        for path in ("collections", "payouts", "signed", "pay-back", "pay-back/safe"):
+        for path in (*JSON, "pay-back", "pay-back/safe"):
             assert posted(member, path, payer=account(node, OTHER)).status_code == 403
 
 
 def test_a_form_of_another_session_is_refused(boss, node):
-    for path in ("collections", "payouts", "signed"):
+    for path in JSON:
         assert posted(boss, path, csrf_token="x").status_code == 403
 
 
@@ -142,7 +155,61 @@ def test_the_list_of_a_payer_has_the_names_of_buyers_and_is_audited(venue, boss,
     assert [each["reason"] for each in again["blocked"]] == ["already_paid"]
 
 
-@pytest.mark.parametrize("path", ["collections", "payouts", "signed"])
+def test_the_preview_of_a_list_stores_nothing(venue, boss, node):
+    (buyer,) = owed(venue, node, SURPLUS)
+    payer = account(node, OTHER)
+    found = posted(boss, "payouts/preview", payer=payer).json
+    names = found.pop("names")
+    query = {"chain_id": CHAIN, "payer": payer}
+    assert found == venue.api().get(f"{venue.path}/payouts/preview", query_string=query).json
+    assert [each["intent_id"] for each in found["orders"]] == [buyer.intent["id"]] and names == {}
+    assert not Payout.select().exists()
+
+
+def test_a_list_may_be_limited_to_a_thousand_orders(venue, boss, node):
+    (buyer,) = owed(venue, node, SURPLUS)
+    fields = {"payer": account(node, OTHER), **UNWITNESSED}
+    fund(node, SURPLUS, OTHER)
+    others = [f"pi_{at:026d}" for at in range(999)]
+    found = posted(boss, "payouts", only=[*others, buyer.intent["id"]], **fields).json
+    assert [each["intent_id"] for each in found["payments"]] == [buyer.intent["id"]]
+    found = posted(boss, "payouts", only=others, **fields).json
+    assert [each["reason"] for each in found["blocked"]] == ["not_chosen"]
+
+
+@pytest.mark.parametrize("kind", RefundReport)
+def test_a_report_is_logged_and_counted_and_the_chain_is_read(venue, boss, node, caplog, kind):
+    (buyer,) = owed(venue, node, SURPLUS)
+    fields = {"kind": str(kind), "tx_hash": "0x" + "ab" * 32, "payer": account(node, OTHER)}
+    watcher = Watcher(venue.app.extensions["ticketing"].chains[CHAIN])
+    watcher.look()
+    looked = ChainState.get().looked_at
+    answer = posted(boss, "reports", intent_ids=[buyer.intent["id"], "pi_of_nobody"], **fields)
+    assert (answer.status_code, answer.json) == (200, {})
+    (record,) = [each for each in caplog.records if each.name.endswith("refund_reports")]
+    said = record.getMessage()
+    assert record.levelname == "ERROR" and "pi_of_nobody" not in said
+    for text in (kind, buyer.intent["id"], venue.id, fields["tx_hash"], fields["payer"]):
+        assert text in said
+    token = {"Authorization": f"Bearer {SCRAPER}"}
+    scraped = venue.app.test_client().get("/metrics", headers=token).text
+    assert f'ticketing_refund_reports_total{{chain_id="{CHAIN}",kind="{kind}"}} 1.0' in scraped
+    watcher.look_if_due()
+    assert ChainState.get().looked_at > looked
+    watcher.leave()
+    assert posted(boss, "payouts/preview", payer=fields["payer"]).json["orders"]
+
+
+def test_a_report_about_nobodys_order_is_refused(venue, boss, node, caplog):
+    owed(venue, node, SURPLUS)
+    for ids in ([], ["pi_of_nobody"], ["x" * 81], ["pi_1"] * 101):
+        answer = posted(boss, "reports", kind="id_used", intent_ids=ids)
+        assert answer.status_code == 422
+    assert posted(boss, "reports", kind="theft", intent_ids=["pi_1"]).status_code == 422
+    assert not [each for each in caplog.records if each.name.endswith("refund_reports")]
+
+
+@pytest.mark.parametrize("path", JSON)
 def test_an_error_is_a_code_and_a_sentence(venue, boss, node, path):
     answer = posted(boss, path, chain_id=5, payer=account(node, OTHER))
     assert answer.status_code == 422

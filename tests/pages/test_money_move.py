@@ -99,7 +99,7 @@ def test_a_rejected_request_moves_nothing_and_is_asked_again(shop, atomic):
     method = "wallet_sendCalls" if atomic else SEND
     page.evaluate("([name, it]) => { wallet.rejects[name] = it }", [method, REJECTED])
     press(page)
-    says(page, "Nothing was signed. You closed the request in Stub.")
+    says(page, "Stub says that you closed the request.")
     assert shop.balance(shop.owner) == 0
     assert axe(page) == []
     page.evaluate("wallet.rejects = {}")

@@ -22,6 +22,10 @@ PAY_BACK = "/console/money/pay-back"
 SEND = "eth_sendTransaction"
 AGAIN = "Ask my wallet again"
 SURPLUS = 20_000_000
+NO_RECEIPTS = {"rejects": {"eth_getTransactionReceipt": {"code": -32000, "message": "no"}}}
+SILENT_AFTERWARDS = {"switches": {SEND: NO_RECEIPTS}}
+"""The wallet's node knows buyers' payments, and no receipt of what is signed."""
+
 APPROVE = "approve(address,uint256)"
 
 
@@ -131,10 +135,9 @@ def test_two_tabs_that_both_sign_pay_nobody_twice(shop, visit):
     for page in pages:
         page.evaluate("wallet.hangs.push('eth_sendTransaction')")
         press(page)
-    for page in pages:
         until_asked(page, SEND)
     # Some wallets try it first, and do not send what would fail.
-    nothing = re.compile("Stub did not send it|moved nothing")
+    nothing = re.compile("Stub reported an error|did not do what you were asked to sign")
     for page, text in zip(pages, ("Paid back.", nothing), strict=True):
         page.evaluate("wallet.hangs = []; wallet.waiting.forEach(go => go())")
         says(page, text)
@@ -266,7 +269,7 @@ def test_a_transaction_of_which_the_wallet_lost_the_hash_is_found_by_its_effect(
     shop.fund(2 * SURPLUS)
     allow(shop, 2 * SURPLUS)
     page = opened(shop)
-    page.evaluate("wallet.rejects.eth_getTransactionReceipt = { code: -32000, message: 'no' }")
+    page.evaluate("all => Object.assign(wallet, all)", SILENT_AFTERWARDS)
     press(page)
     says(page, "Signed. Waiting for Local.")
     grow(node)
@@ -353,6 +356,160 @@ def test_the_second_transaction_is_dropped(shop, node):
     assert paid(shop, 1)
 
 
+def stops(shop, page, payer):
+    """The page names the account that paid, asks nothing more, and has told the server."""
+    says(page, f"The account {payer[:8].lower()}…{payer[-6:].lower()} has paid this refund")
+    says(page, "We told the server, which looks at it now.")
+    expect(page.locator(".moves")).not_to_contain_text("Nothing is lost")
+    for name in (AGAIN, "Pay it back with Stub"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+    expect(page.locator(".moves > li").get_by_role("link", name="Your money")).to_be_visible()
+    assert axe(page) == []
+
+
+@pytest.fixture
+def ignoring(shop, node):
+    """A page, one payment that is due, and how a wallet behaves that signs with OTHER."""
+    (order,) = shop.owed(1, SURPLUS)
+    for index in (OWNER, OTHER):
+        shop.fund(2 * SURPLUS, index)
+
+    def open_with(atomic=None, **behaviour):
+        if atomic is None:
+            allow(shop, 2 * SURPLUS, OWNER)
+            allow(shop, 2 * SURPLUS, OTHER)
+        page = opened(shop, shop.wallet(atomic=atomic))
+        page.evaluate(
+            "all => Object.assign(wallet, all)", {"signer": account(node, OTHER), **behaviour}
+        )
+        return page
+
+    return order, open_with
+
+
+IGNORING = {
+    "it answers the hash": (None, {}),
+    "it answers another hash": (None, {"replaces": True}),
+    "its node has no receipts": (None, SILENT_AFTERWARDS),
+    "several calls at once": ("supported", {}),
+    "several calls at once, without their logs": ("supported", {"silent": True}),
+}
+
+
+@pytest.mark.parametrize("case", IGNORING)
+def test_a_wallet_that_signs_with_another_account_is_asked_once(shop, node, ignoring, case):
+    _, open_with = ignoring
+    atomic, behaviour = IGNORING[case]
+    page = open_with(atomic, **behaviour)
+    press(page)
+    until_asked(page, "wallet_sendCalls" if atomic else SEND)
+    if behaviour and not atomic:
+        grow(node)
+    stops(shop, page, account(node, OTHER))
+    assert len(asked(page, SEND)) + len(asked(page, "wallet_sendCalls")) == 1
+    assert paid(shop, 1)
+
+
+def test_a_wallet_that_rejects_sends_and_switches_is_found_out(shop, node, ignoring):
+    _, open_with = ignoring
+    page = open_with(denies=True)
+    press(page)
+    says(page, "Stub says that you closed the request.")
+    page.reload()
+    page.evaluate("account => { wallet.signer = account }", account(node, OTHER))
+    press(page)
+    stops(shop, page, account(node, OTHER))
+    assert asked(page, SEND) == [] and paid(shop, 1)
+
+
+def test_a_wallet_that_rejects_and_sends_is_asked_once(shop, node, ignoring):
+    order, open_with = ignoring
+    page = open_with(denies=True, signer=None)
+    press(page)
+    says(page, "Stub says that you closed the request.")
+    page.get_by_role("button", name=AGAIN).click()
+    expect(page.locator("#what")).to_have_text("20.00 USDC paid back")
+    assert len(asked(page, SEND)) == 1
+    booked(shop, [order])
+    assert paid(shop, 1)
+
+
+@pytest.mark.parametrize("signer", [OWNER, OTHER])
+def test_what_is_signed_after_the_page_was_closed_is_found(shop, node, ignoring, signer):
+    _, open_with = ignoring
+    page = open_with(signer=None)
+    page.evaluate("wallet.hangs.push('eth_sendTransaction')")
+    press(page)
+    until_asked(page, SEND)
+    call = asked(page, SEND)[0][0]
+    page.goto("about:blank")
+    anvil.send(node.rpc, signer, {"to": call["to"], "data": call["data"]})
+    page.goto(PAY_BACK)
+    press(page)
+    if signer == OWNER:
+        expect(page.locator("#what")).to_have_text("20.00 USDC paid back")
+    else:
+        stops(shop, page, account(node, OTHER))
+    assert asked(page, SEND) == [] and paid(shop, 1)
+
+
+def test_a_node_without_events_is_asked_about_each_account(shop, node, ignoring):
+    _, open_with = ignoring
+    no_events = {"eth_getLogs": {"code": -32005, "message": "too many blocks"}}
+    page = open_with(denies=True, signer=None, rejects=no_events)
+    press(page)
+    says(page, "Stub says that you closed the request.")
+    page.get_by_role("button", name=AGAIN).click()
+    expect(page.locator("#what")).to_have_text("20.00 USDC paid back")
+    assert len(asked(page, SEND)) == 1 and paid(shop, 1)
+
+
+def test_an_id_that_the_account_used_for_something_else_ends_it(shop, node, ignoring):
+    _, open_with = ignoring
+    page = open_with(signer=None)
+    page.evaluate("wallet.hangs.push('eth_sendTransaction')")
+    press(page)
+    until_asked(page, SEND)
+    call = asked(page, SEND)[0][0]
+    # The same id, for 1 unit.
+    anvil.send(node.rpc, OWNER, {"to": call["to"], "data": _word(call["data"], 6, "1")})
+    page.get_by_role("button", name=AGAIN).click()
+    says(page, "has used the number of this refund for another payment.")
+    says(page, "We told the server, which looks at it now.")
+    assert len(asked(page, SEND)) == 1
+
+
+def test_a_stranger_in_the_same_block_stops_nothing(shop, node, ignoring):
+    _, open_with = ignoring
+    page = open_with(signer=None)
+    page.evaluate("wallet.hangs.push('eth_sendTransaction')")
+    press(page)
+    until_asked(page, SEND)
+    call = asked(page, SEND)[0][0]
+    anvil.send(node.rpc, OTHER, {"to": call["to"], "data": _word(call["data"], 6, "1")})
+    page.evaluate("wallet.hangs = []; wallet.waiting.forEach(go => go())")
+    expect(page.locator("#what")).to_have_text("20.00 USDC paid back")
+    assert len(asked(page, SEND)) == 1
+
+
+RLO = "\u202e"
+
+
+def test_a_name_cannot_turn_round_what_stands_beside_it(shop):
+    shop.fund(SURPLUS)
+    shop.owed(1, SURPLUS, names=[f"{RLO}rebeW sanoJ"])
+    page = opened(shop)
+    page.evaluate("wallet.hangs.push('eth_sendTransaction')")
+    press(page)
+    until_asked(page, SEND)
+    isolated = page.locator(".shown bdi", has_text="rebeW")
+    assert isolated.evaluate("each => getComputedStyle(each).unicodeBidi") == "isolate"
+    page.screenshot(path="/tmp/page_rlo_sign.png", full_page=True)
+    page.evaluate("wallet.hangs = []; wallet.waiting.forEach(go => go())")
+    expect(page.locator("#result bdi", has_text="rebeW")).to_be_visible()
+    page.screenshot(path="/tmp/page_rlo_done.png", full_page=True)
+
+
 def test_a_refund_is_still_counted_by_its_hash(shop, node):
     (order,) = shop.owed(1, SURPLUS)
     sent = give_back(node, SURPLUS, FRIENDS[0])
@@ -374,6 +531,8 @@ def test_a_safe_gets_the_list_as_a_file(shop, node):
     expect(field).to_have_value(shop.owner)
     field.fill(account(node, OTHER))
     page.get_by_role("button", name="Show the list").click()
+    page.get_by_label("Only one node has seen the payments of 2 orders.").check()
+    page.get_by_role("button", name="Add them to the list").click()
     listed = page.get_by_role("region", name="What the account signs on Local")
     for text in ("Jonas Weber", *FRIENDS, "40.00"):
         expect(listed).to_contain_text(text)

@@ -7,7 +7,10 @@
 In a page, `wallet` (the first one) says how it misbehaves: `rejects` and `hangs` have methods,
 `drops` numbers of transactions that it answers and never sends, `lies` what it answers to a method
 without its node, `switches` what changes after a method was asked. `stays`: it adds a network, and
-does not change to it.
+does not change to it. `signer`: it signs with this account, whatever `from` says. `replaces`: the
+hash that it answers is not that of the transaction. `denies`: it sends, and says that it was
+rejected. `silent`: what it says about batches has no logs. `rewrites`: functions by method, of the
+node's answer and the parameters. `delay`: of each answer, in milliseconds.
 """
 
 import json
@@ -30,7 +33,7 @@ const stored = location.protocol === "http:" && HAS_STORAGE ? localStorage : {};
 const wallet = {
   accounts: ACCOUNTS, chain: Number(stored.chosen_chain ?? 1), known: CHAINS, atomic: ATOMIC,
   asked: [], rejects: {}, hangs: [], drops: [], lies: {}, switches: {}, sent: 0, waiting: [],
-  stays: false,
+  stays: false, rewrites: {}, delay: 0, signer: null, replaces: false, denies: false, silent: false,
 };
 globalThis.wallet ??= wallet;
 const answers = {
@@ -64,7 +67,16 @@ async function request({ method, params }) {
   if (method in wallet.lies) return wallet.lies[method];
   const drops = method === "eth_sendTransaction" && wallet.drops.includes(++wallet.sent);
   const own = answers[method] ?? ((all) => ask_UUID(wallet.chain, drops ? "drop" : method, all));
-  const answer = await own(params ?? []);
+  const signs = ["eth_sendTransaction", "wallet_sendCalls"].includes(method);
+  const all = signs && wallet.signer ? [{ ...params[0], from: wallet.signer }] : params;
+  const answer = await own(all ?? []);
+  if (wallet.delay) await new Promise((go) => setTimeout(go, wallet.delay));
+  if (method in wallet.rewrites) return wallet.rewrites[method](answer, params);
+  if (signs && wallet.denies) throw REJECTED;
+  if (signs && wallet.replaces) return `0x${"ab".repeat(32)}`;
+  if (method === "wallet_getCallsStatus" && wallet.silent) {
+    for (const each of answer.receipts ?? []) each.logs = [];
+  }
   Object.assign(wallet, wallet.switches[method] ?? {});
   delete wallet.switches[method];
   return answer;
@@ -109,6 +121,7 @@ class InjectedWallet:
             "CHAINS": json.dumps(list(nodes)),
             "ATOMIC": json.dumps(atomic),
             "NO_METHOD": json.dumps(NO_METHOD),
+            "REJECTED": json.dumps(REJECTED),
             "UNKNOWN_CHAIN": json.dumps(UNKNOWN_CHAIN),
             "UUID": self._uuid,
             "NAME": name,

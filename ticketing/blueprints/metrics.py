@@ -82,8 +82,15 @@ class _Figures(Collector):
         )
         for label, count in figures.x402_settles.items():
             settles.add_metric(label.split(), count)
+        reports = CounterMetricFamily(
+            "ticketing_refund_reports",
+            "What a console page saw of refunds that is not as listed. The log has the orders.",
+            labels=["chain_id", "kind"],
+        )
+        for label, count in figures.refund_reports.items():
+            reports.add_metric(label.split(), count)
         build = InfoMetricFamily("ticketing_build", "The release.", {"version": VERSION})
-        yield from (build, live, entered, lag, rpc_errors, skipped, set_aside, settles)
+        yield from (build, live, entered, lag, rpc_errors, skipped, set_aside, settles, reports)
         yield GaugeMetricFamily(
             "ticketing_refunds_owed",
             "Refunds that are due, by intent, network and token.",

@@ -26,6 +26,9 @@ SKIPPED_BLOCKS = "chain_blocks_skipped"
 X402_SETTLES = "x402_settles"
 """Counts what facilitators said of transfers. The label: a chain and an outcome, "8453 refused"."""
 
+REFUND_REPORTS = "refund_reports"
+"""Counts reports of what a network says otherwise than the books. The label: "8453 id_used"."""
+
 FEW, MANY = 100, 1000
 
 _insert = prepared_insert(CounterEntry)

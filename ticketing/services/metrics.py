@@ -13,6 +13,7 @@ from ticketing.constants import IntentStatus
 from ticketing.models.payment_intents import AWAITING, OWING, UNSETTLED, PaymentIntent
 from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
 from ticketing.models.x402 import Outcome
+from ticketing.refund_reports import RefundReport
 from ticketing.services import backups, chains, counters
 from ticketing.services.notifications import figures
 from ticketing.services.notifications.figures import Figures
@@ -29,8 +30,10 @@ class Metrics:
     By chain: `cursor_lag` is the age of the last block that was read, in seconds. `rpc_errors`
     counts the failed reads so far, `skipped_blocks` the blocks that no node had any more.
     `set_aside` counts the failed settlements of an order so far; 0 are free orders. `x402_settles`
-    counts what facilitators said so far, by chain and outcome: "8453 refused". `backup_age` is that
-    of the last good backup, in seconds. None: this command has made none.
+    counts what facilitators said so far, by chain and outcome: "8453 refused".
+    `refund_reports` counts what consoles saw of refunds that is not as listed, by chain and kind:
+    "8453 id_used". `backup_age` is that of the last good backup, in seconds. None: this command has
+    made none.
     """
 
     live: Mapping[str, int]
@@ -42,6 +45,7 @@ class Metrics:
     skipped_blocks: Mapping[str, int]
     set_aside: Mapping[str, int]
     x402_settles: Mapping[str, int]
+    refund_reports: Mapping[str, int]
     notifications: Figures
     backup_age: float | None
 
@@ -75,6 +79,10 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
         skipped_blocks={**none, **counted[counters.SKIPPED_BLOCKS]},
         set_aside={**none, "0": 0, **counted[counters.SET_ASIDE]},
         x402_settles={**_no_settles(enabled), **counted[counters.X402_SETTLES]},
+        refund_reports={
+            **{f"{chain_id} {kind}": 0 for chain_id in enabled for kind in RefundReport},
+            **counted[counters.REFUND_REPORTS],
+        },
         notifications=figures.read(),
         backup_age=None if made is None else (now - made).total_seconds(),
     )

@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from flask import Response
 from werkzeug import Response as AnyResponse
 
 from schemas.collections import CollectionsSchema
-from schemas.forms import ChainForm, CollectForm, PayoutFileForm
-from schemas.payouts import PayoutCreateSchema, PayoutListSchema
+from schemas.forms import ChainForm, CollectForm, PayoutFileForm, RefundReportForm
+from schemas.payouts import (
+    PayoutCreateSchema,
+    PayoutListSchema,
+    PayoutPreviewQuery,
+    PayoutPreviewSchema,
+)
 from ticketing import clock
+from ticketing.constants import PayeeCaution, PayoutReason
 from ticketing.errors import ChainUnavailable, FieldMessage, Invalid, TicketingError
 from ticketing.pages import forms, render, typed_forms
 from ticketing.pages.console import list_filters, money
@@ -26,14 +32,17 @@ from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
 from ticketing.roles import Role
 from ticketing.services import chains
-from ticketing.services.money import collecting, figures, owed, payouts
-from ticketing.services.money.payout_lists import PayoutList
+from ticketing.services.money import collecting, figures, owed, payouts, refund_reports
+from ticketing.services.money.payout_lists import PayoutList, PayoutPreview, PreviewOrder
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
 from ticketing.web.problems import headers_of
 
 MOVE = f"{money.PATH}/move"
 PAY_BACK = f"{money.PATH}/pay-back"
+
+_LOOKED = "accept_unwitnessed", "include_cautioned"
+"""What somebody ticks who has looked at orders that are not listed otherwise."""
 
 blp = ConsoleBlueprint(
     "money_moving", __name__, reads={Role.ADMIN, Role.FINANCE}, writes={Role.ADMIN, Role.FINANCE}
@@ -93,10 +102,11 @@ def show_pay_back() -> str:
 def show_list() -> Response:
     """Show the list of the account that will sign, for those without a wallet in the browser."""
     try:
-        found = _propose_payouts(typed_forms.read(PayoutCreateSchema))
+        asked = typed_forms.read(PayoutCreateSchema)
+        found = _propose_payouts(asked)
     except TicketingError as error:
         return forms.shown_again(_pay_back_page(forms.refused(error)), error)
-    return Response(_pay_back_page(Form(), found))
+    return Response(_pay_back_page(Form(), found, asked))
 
 
 @blp.post(f"{PAY_BACK}/safe")
@@ -109,10 +119,22 @@ def download_payouts() -> AnyResponse:
         found = _propose_payouts(asked)
         if shown != _digest(found):
             # Other people or sums: they are shown before anybody signs them.
-            return Response(_pay_back_page(Form(), found, has_changed=True))
+            return Response(_pay_back_page(Form(), found, asked, has_changed=True))
         return _file(f"pay-back-{found.chain_id}.json", found.safe)
 
     return forms.answered(download, _pay_back_page)
+
+
+@blp.post(f"{money.PATH}/payouts/preview")
+def preview_payouts() -> Response:
+    """Return what a list would have, and what to look at first, with the buyers' names, as JSON."""
+
+    def preview() -> Any:
+        asked = typed_forms.read(PayoutPreviewQuery)
+        found = payouts.preview(caller().tenant_id, **asked, enabled=config().chains)
+        return {**PayoutPreviewSchema().dump(found), "names": _names(found, found.orders)}
+
+    return _json(preview)
 
 
 @blp.post(f"{money.PATH}/payouts")
@@ -121,7 +143,7 @@ def propose_payouts() -> Response:
 
     def propose() -> Any:
         found = _propose_payouts(typed_forms.read(PayoutCreateSchema))
-        return {**PayoutListSchema().dump(found), "names": _names(found)}
+        return {**PayoutListSchema().dump(found), "names": _names(found, found.payments)}
 
     return _json(propose)
 
@@ -142,6 +164,18 @@ def note_signed() -> Response:
     return _json(note)
 
 
+@blp.post(f"{money.PATH}/reports")
+def report_refunds() -> Response:
+    """Tell the operator what a wallet's node says of refunds that is not as listed."""
+
+    def report() -> Any:
+        asked = typed_forms.read(RefundReportForm)
+        refund_reports.note(caller().tenant_id, config().chains, **asked)
+        return {}
+
+    return _json(report)
+
+
 def _propose_payouts(asked: dict[str, Any]) -> PayoutList:
     """List the refunds that the account in a form pays. Invalid, ChainUnavailable."""
     return payouts.propose(
@@ -158,18 +192,31 @@ def _digest(found: PayoutList) -> str:
     return hashlib.sha256(json.dumps(payments).encode()).hexdigest()
 
 
-def _names(found: PayoutList) -> dict[str, str]:
-    ids = {each.intent_id for each in found.payments}
-    ids |= {each.intent_id for each in found.blocked}
-    return dict(owed.names(caller().tenant_id, ids))
+def _names(found: PayoutList | PayoutPreview, orders: Iterable[Any]) -> dict[str, str]:
+    """Return the names of all buyers of an answer; `orders` are those that are listed."""
+    named = [*orders, *found.blocked, *found.listed_for_another]
+    return dict(owed.names(caller().tenant_id, {each.intent_id for each in named}))
 
 
 def _pay_back_page(
-    form: Form, listed: PayoutList | None = None, *, has_changed: bool = False
+    form: Form,
+    listed: PayoutList | None = None,
+    asked: Mapping[str, Any] | None = None,
+    *,
+    has_changed: bool = False,
 ) -> str:
-    wallet = money.wallet_of(caller().tenant_id)
-    networks = owed.read(caller().tenant_id).networks
+    """Render the page. `listed` is the list that was `asked` for without a script."""
+    tenant_id, enabled = caller().tenant_id, config().chains
+    wallet = money.wallet_of(tenant_id)
+    networks = owed.read(tenant_id).networks
     rows = [each for each in networks if _is_payable(each) and each.listed.amount]
+    names: dict[str, str] = {}
+    previewed: dict[str, PreviewOrder] = {}
+    if listed is not None and asked is not None:
+        names = _names(listed, listed.payments)
+        account = {key: asked[key] for key in ("chain_id", "token", "payer")}
+        preview = payouts.preview(tenant_id, **account, enabled=enabled)
+        previewed = {each.intent_id: each for each in preview.orders}
     return page(
         "money_pay_back.html",
         money.SECTION,
@@ -178,15 +225,25 @@ def _pay_back_page(
         unstated=sum(each.unstated.amount for each in networks),
         by_hand=sum(each.by_hand.amount for each in networks),
         marked=sum(each.marked.amount for each in networks),
-        owners=money.owners_of(caller().tenant_id),
+        owners=money.owners_of(tenant_id),
         wallet=wallet,
         decimals=_decimals,
         named=lambda chain_id: chains.name_of(chain_id, config()),
+        explorer=lambda chain_id: enabled[chain_id].explorer_url,
+        single=[
+            chains.name_of(each.chain_id, config())
+            for each in rows
+            if len(enabled[each.chain_id].rpc_urls) == 1
+        ],
+        reasons=list(PayoutReason),
+        cautions=list(PayeeCaution),
         form=form,
         listed=listed,
+        looked=[key for key in _LOOKED if asked and asked[key]],
+        previewed=previewed,
         shown="" if listed is None else _digest(listed),
         has_changed=has_changed,
-        names={} if listed is None else _names(listed),
+        names=names,
     )
 
 

@@ -9,6 +9,7 @@ payout_candidates.py: which orders may be listed, by the books, and which are he
 payout_checks.py: what the nodes say of them: the money is there, and no id of them is used
 payout_lists.py: the answer: transactions with their call data, and what is left out
 safe_files.py: transactions as a file for a Safe
+refund_reports.py: what a wallet's own node says that is not as listed, for the operator
 owed.py: what is owed now, by network and by the way in which it can be paid back
 moved.py: what was moved before, by transaction
 collectable.py: which orders may be collected, by the books

@@ -3,11 +3,15 @@
 // Whatever ends in between, the next look at the chain shows what is left.
 
 import { onWallets, soon } from "./browser_wallets.js";
-import { approve, arrived, moves, paid, refunds } from "./money_calls.js";
+import { approve, arrived, moves, refunds, uses } from "./money_calls.js";
+import { usedIds } from "./money_check.js";
+import { list } from "./money_list.js";
+import { showLooks } from "./money_looks.js";
+import { post } from "./money_server.js";
 import { Signed } from "./money_signed.js";
 import { announce, counted, element, number, page, part, Row, say, short } from "./money_view.js";
 import { Wallet } from "./money_wallet.js";
-import { shown, waits } from "./money_words.js";
+import { decided, shown, waits } from "./money_words.js";
 
 const FIND_MS = 300; // for wallets to announce themselves
 const LOOK_MS = 1_000;
@@ -17,7 +21,7 @@ const PRESSED_MS = 30_000; // from a press on "Your money" until this page is th
 const MOVING_AT_ONCE = 2; // calls of 100 orders in one batch. A transaction has 16.7 million gas (EIP-7825).
 const STOP = {}, AGAIN = {};
 
-const { kind, tenant, csrf } = page.dataset;
+const { kind, tenant } = page.dataset;
 const isMove = kind === "collections";
 const owners = new Map((page.dataset.owners ?? "").split(" ").map((each) => [each.toLowerCase(), each]));
 const signed = new Signed(tenant, kind);
@@ -29,6 +33,7 @@ let wallets = new Map();
 let isRunning = false;
 let isWatching = false;
 let isFound = false;
+let isHalted = false; // something was paid otherwise than it was asked for: nothing is asked any more
 const payers = new Set(); // other accounts that a person wants to pay from
 
 // One press of "Start". What was stopped asks the wallet nothing any more, wherever it was.
@@ -79,7 +84,7 @@ const isPending = () => rows.some((row) => signed.read(row.chain));
 // Shows a button for each wallet, while nothing that was signed is unseen.
 function offer(text) {
   if (isRunning || !isFound) return;
-  const isOff = isPending() || rows.every((row) => row.isOver);
+  const isOff = isHalted || isPending() || rows.every((row) => row.isOver);
   part("wallets").replaceChildren(...(isOff ? [] : [...wallets.values()]).map((found, at) => {
     const button = element("button", say("Start", { wallet: found.name }), at ? "" : "primary");
     button.type = "button";
@@ -98,7 +103,15 @@ async function start(found) {
   const run = new Run(new Wallet(found));
   const isAlone = await signed.alone(() => go(run));
   if (!isAlone) return offer(say("OtherTab"));
-  for (const row of rows) if (row.allowed) offerBack(row, run.wallet);
+  for (const row of rows) {
+    if (row.allowed) offerBack(row, run.wallet);
+    if (row.isOver && row.looks && !isHalted) showLooks(row, run.wallet, (ticked) => {
+      row.ticked = ticked;
+      row.isOver = false;
+      row.focus();
+      start(found);
+    });
+  }
 }
 
 async function go(run) {
@@ -106,6 +119,10 @@ async function go(run) {
   part("wallets").replaceChildren();
   part("lead").textContent = "";
   part("what").textContent = say("What");
+  part("what").className = "small";
+  part("sum-line").hidden = false;
+  if (!isMove) part("result").hidden = true;
+  for (const row of rows) row.hideLooks();
   part("stop").querySelector("button").onclick = () => {
     part("lead").focus();
     run.stop();
@@ -119,9 +136,10 @@ async function go(run) {
       if (!row.isOver) await run.until(work(row, run));
     }
   } catch (error) {
-    if (error !== STOP) throw error;
+    if (error !== STOP && !error.halts) throw error;
     text = say("Stopped");
     for (const row of rows) if (!row.isOver) row.show("wait", text);
+    if (error.halts) await halt(error, run.wallet.name);
   } finally {
     isRunning = false;
     part("stop").hidden = true;
@@ -143,7 +161,8 @@ async function work(row, run) {
       const isKnown = isMove || owners.has(wallet.account) || payers.has(wallet.account);
       if (!isKnown) throw { say: "OtherPayer", account: wallet.account };
       row.show("now", say("Look", { network: row.name }));
-      const answer = await run.until(proposal(row, wallet, isConfirmed));
+      await findSent(row, run);
+      const answer = isMove ? await run.until(proposal(row, isConfirmed)) : await list(row, run);
       const calls = isMove ? moves(answer, row.token, owners) : refunds(answer, row);
       if (await isSeenLater(row, run, calls)) continue;
       row.reasons = waits(row, answer, isMove);
@@ -156,7 +175,7 @@ async function work(row, run) {
       if (!calls.length) return await finish(row, run);
       await sign(row, run, calls, answer);
     } catch (problem) {
-      if (problem === STOP) throw STOP;
+      if (problem === STOP || problem.halts) throw problem;
       if (problem === AGAIN) continue;
       if (problem.lost) {
         lost = problem.lost;
@@ -167,9 +186,8 @@ async function work(row, run) {
   }
 }
 
-function proposal(row, wallet, isConfirmed) {
+function proposal(row, isConfirmed) {
   const asked = { chain_id: row.chain };
-  if (!isMove) return post("payouts", { ...asked, payer: wallet.account });
   return post("collections", isConfirmed ? { ...asked, owner_confirmed: "on" } : asked);
 }
 
@@ -181,17 +199,57 @@ async function isSeenLater(row, run, calls) {
   return isSeen;
 }
 
+// A wallet may have sent what it was asked for, whatever it answered, also before a reload.
+async function findSent(row, run) {
+  const asked = signed.asked(row.chain);
+  if (!asked) return;
+  const call = { what: "refund", payments: asked.payments };
+  countOwn(row, [call], await seenUses(row, run, asked.payments, asked.block), asked.accounts);
+}
+
+// Who used the ids of some payments since a block, as far as the wallet's node says. A node that has
+// no events is asked about each account that this page knows.
+async function seenUses(row, run, payments, since) {
+  const { wallet } = run;
+  const ids = payments.map(({ id }) => id);
+  const logs = await run.until(wallet.events(ids, since));
+  if (logs) return uses(logs, payments, row.token);
+  const accounts = new Set([...(await run.until(wallet.accounts())), ...owners.keys(), ...payers]);
+  const pairs = ids.flatMap((id) => [...accounts].map((payer) => ({ id, payer, isPaid: true, hash: null })));
+  const answers = await run.until(usedIds(wallet, pairs));
+  return pairs.filter((_, at) => answers[at]);
+}
+
+const paymentsOf = (calls) => calls.flatMap(({ payments }) => payments ?? []);
+
+// Counts what the asked accounts paid. Everything ends if
+// another account paid, or if an asked one used an id for something else: to ask again could pay twice.
+function countOwn(row, calls, found, accounts) {
+  const isOwn = ({ payer }) => accounts.includes(payer);
+  const own = new Set(found.filter((each) => each.isPaid && isOwn(each)).map(({ id }) => id));
+  signed.seen(row.chain, own);
+  for (const call of calls) {
+    const some = (call.payments ?? []).filter(({ id }) => own.has(id) && !row.finished.has(id));
+    if (some.length) count(row, { ...call, parts: some.map(({ id }) => id) }, some);
+  }
+  const [odd] = found.filter((each) => each.isPaid !== isOwn(each));
+  if (!odd) return;
+  const ids = new Set(found.filter(({ payer, isPaid }) => payer === odd.payer && isPaid === odd.isPaid).map(({ id }) => id));
+  const intents = paymentsOf(calls).filter(({ id }) => ids.has(id)).map(({ intent }) => intent);
+  throw {
+    halts: row, say: odd.isPaid ? "PaidByAnother" : "IdUsed", count: ids.size, payer: odd.payer, own: accounts[0],
+    report: { kind: odd.isPaid ? "paid_by_another" : "id_used", intent_ids: intents, tx_hash: odd.hash, payer: odd.payer },
+  };
+}
+
 // What was signed and was not seen. That it is not proposed any more proves nothing: the account may
 // have too little now, or the token may be paused. Only what the chain says is counted.
 async function look(row, run, lost, calls) {
   const unproven = new Set();
-  for (const call of lost.calls) {
-    const isPaid = ({ id }) => Promise.all(lost.sent.map(({ account }) => run.wallet.hasPaid(account, id)));
-    const found = await run.until(Promise.all((call.payments ?? []).map(isPaid)));
-    const payments = (call.payments ?? []).filter((_, at) => found[at].includes(true));
-    const parts = payments.map(({ id }) => id);
-    if (parts.length) count(row, { ...call, parts }, payments);
-    for (const each of call.parts) if (!parts.includes(each)) unproven.add(each);
+  const payments = paymentsOf(lost.calls);
+  if (payments.length) countOwn(row, lost.calls, await seenUses(row, run, payments, lost.block ?? 0), accountsOf(lost));
+  for (const { parts } of lost.calls) {
+    for (const each of parts) if (!row.finished.has(each)) unproven.add(each);
   }
   const open = new Set(calls.flatMap(({ parts }) => parts));
   if ([...unproven].some((each) => open.has(each))) throw { say: "Missing" };
@@ -203,10 +261,11 @@ async function look(row, run, lost, calls) {
 
 const isMoving = (what) => what === "collect" || what === "refund";
 
-async function sign(row, run, calls, { names }) {
+async function sign(row, run, calls, { orders }) {
   const { wallet } = run;
-  for (const call of calls) {
-    for (const each of call.payments ?? []) each.name = names[each.intent] ?? say("Person");
+  for (const each of paymentsOf(calls)) {
+    const order = orders.get(each.intent);
+    Object.assign(each, { name: order.name, note: decided(order) });
   }
   const people = calls.flatMap((call) => call.payments ?? []);
   const now = (call) => (call.what === "approve" ? run.until(wallet.allowing(call)) : [call]);
@@ -229,14 +288,16 @@ async function sign(row, run, calls, { names }) {
 
 async function signAndSettle(row, run, calls, isBatch, people) {
   const { wallet } = run, { account, name } = wallet;
-  const head = await run.until(wallet.head());
+  const { time: head, number: block } = await run.until(wallet.head());
   await run.until(wallet.check(row.chain));
-  const kept = calls.map(({ what, owner, amount, payments, parts }) => ({ what, owner, amount, payments, parts }));
+  const kept = plain(calls.map(({ what, owner, amount, payments, parts }) => ({ what, owner, amount, payments, parts })));
+  const until = 1000 * Number(calls.find(({ what }) => what === "refund")?.validBefore);
   const turn = (row.turn = {});
+  signed.ask(row.chain, { block, account, payments: paymentsOf(kept), until });
   // Stored as soon as the wallet answers, also if nobody waits for its answer any more.
   const asked = () => (isBatch ? wallet.sendAll(row.chain, calls) : wallet.send(row.chain, calls[0])).then((id) => {
     const sent = [{ id, isBatch, account }];
-    signed.add(row.chain, plain({ wallet: name, head, at: Date.now(), sent, calls: kept }));
+    signed.add(row.chain, { wallet: name, head, block, at: Date.now(), sent, calls: kept });
     post("signed", { chain_id: row.chain }).catch(() => {});
     if (row.turn !== turn) row.wake(); // an earlier request was signed, not the one that is shown
     resume(); // if a person has stopped meanwhile
@@ -273,11 +334,11 @@ async function settle(row, run) {
   row.show("now", say("Waiting", { network: row.name }));
   let isLeft = false, left = null;
   for (let asked = 0, asOf = 0; ; await run.until(Promise.race([pause(LOOK_MS), ...(left ? [left] : [])]))) {
-    const found = await run.until(Promise.all(entry.sent.map((each) => soon(run.wallet?.logs(row.chain, each)))));
-    const logs = found.flatMap((each) => each ?? []);
+    const found = await run.until(Promise.all(entry.sent.map((each) => soon(run.wallet?.outcome(row.chain, each)))));
+    const logs = found.flatMap((each) => each?.logs ?? []);
     const isWanted = entry.calls.some(({ what }) => isMoving(what));
     const isSeen = isWanted ? hasMoved(row, entry, logs) : found.some(Boolean);
-    if (isSeen || found.every(Boolean)) {
+    if (isSeen || found.every((each) => each?.isWhole)) {
       signed.forget(row.chain, entry);
       judge(row, entry, logs);
       return null;
@@ -300,23 +361,21 @@ async function settle(row, run) {
   }
 }
 
-const idsOf = ({ sent }, logs) => paid(logs, sent.map(({ account }) => account));
+const accountsOf = ({ sent }) => sent.map(({ account }) => account);
 
-const hasMoved = (row, entry, logs) => entry.calls.some(({ what, owner, payments }) => {
-  if (what === "refund") return payments.some(({ id }) => idsOf(entry, logs).has(id));
+const hasMoved = (row, { calls, sent }, logs) => calls.some(({ what, owner, payments }) => {
+  const isNews = ({ payer, isPaid }) => isPaid || accountsOf({ sent }).includes(payer);
+  if (what === "refund") return uses(logs, payments, row.token).some(isNews);
   return what === "collect" && arrived(logs, row.token, owner) > 0n;
 });
 
 // Counts what the logs show. What moves nothing has failed, whatever its status says.
 function judge(row, entry, logs) {
   const isNews = entry.calls.some(({ what, parts }) => isMoving(what) && parts.some((each) => !row.finished.has(each)));
-  const ids = idsOf(entry, logs);
+  const payments = paymentsOf(entry.calls);
+  countOwn(row, entry.calls, uses(logs, payments, row.token), accountsOf(entry));
   const seen = new Set();
   for (const call of entry.calls) {
-    if (call.what === "refund") {
-      const some = call.payments.filter(({ id }) => ids.delete(id));
-      if (some.length) count(row, { ...call, parts: some.map(({ id }) => id) }, some);
-    }
     if (call.what === "collect") {
       const amount = arrived(logs, row.token, call.owner);
       if (amount) count(row, { ...call, amount: seen.has(call.owner) ? 0n : amount }, []);
@@ -329,7 +388,10 @@ function judge(row, entry, logs) {
 function count(row, call, payments) {
   for (const each of call.parts) row.finished.set(each, Date.now());
   if (call.what === "refund") {
-    for (const { name, amount } of payments) row.people.push({ name, amount: row.micro(amount) });
+    for (const { name, amount, intent } of payments) {
+      row.people.push({ name, amount: row.micro(amount) });
+      row.paid.set(intent, Date.now());
+    }
     row.moved += payments.reduce((all, { amount }) => all + row.micro(amount), 0n);
   } else if (call.what === "collect") {
     row.moved += row.micro(call.amount);
@@ -340,8 +402,13 @@ function count(row, call, payments) {
 
 async function finish(row, run) {
   row.isOver = true;
-  if (!row.moved) return row.show("wait", say("Nothing", { network: row.name }));
-  showDone(row);
+  row.ticked.clear();
+  const { unknown = [], waiting = 0 } = row.looks ?? {};
+  const open = unknown.length + waiting;
+  const text = row.moved ? say("DonePart", { sum: number(row.moved) }) : "";
+  if (open) row.show("wait", `${text} ${counted("Look", open)}`.trim());
+  else if (!row.moved) return row.show("wait", say("Nothing", { network: row.name }));
+  else showDone(row);
   row.payer = run.wallet.account;
   row.allowed = isMove ? 0n : (await run.until(soon(run.wallet.allowance(row.token)))) ?? 0n;
 }
@@ -398,7 +465,16 @@ async function explain(row, run, problem) {
 
 function tell(row, problem, values) {
   row.show("wait", problem.sentence ?? say(problem.say ?? "Failed", values));
-  if (problem.say === "Unclear") row.link();
+  if (problem.say === "Unclear" || problem.halts) row.link();
+}
+
+// Says who paid, tells the server, and asks for no further signature.
+async function halt(problem, wallet) {
+  const { halts: row, count, payer, own, report } = problem;
+  isHalted = true;
+  const isTold = await soon(post("reports", { chain_id: row.chain, ...report }));
+  const what = counted(problem.say, count, { address: short(payer), own: short(own), wallet });
+  tell(row, { ...problem, sentence: `${what} ${say(isTold ? "Told" : "NotTold")}` }, {});
 }
 
 function showProgress() {
@@ -412,9 +488,11 @@ function showProgress() {
   part("progress").hidden = false;
 }
 
+const isOpen = ({ looks }) => looks && (looks.unknown.length || looks.cautioned.length);
+
 function showResult() {
   const moved = rows.reduce((all, row) => all + row.moved, 0n);
-  if (!moved || !rows.every((row) => row.isOver)) return;
+  if (!moved || !rows.every((row) => row.isOver && !isOpen(row))) return;
   const title = say("Title", { sum: number(moved) });
   announce(title);
   part("what").textContent = title;
@@ -426,8 +504,8 @@ function showResult() {
   part("result-people").textContent = counted("People", people.length);
   part("result").querySelector("ul").replaceChildren(...people.map(({ name, amount, network }) => {
     const item = element("li");
-    const left = element("span", name, "line-name"), right = element("b", number(amount));
-    left.append(element("span", say("On", { network }), "choice-note"));
+    const left = element("span", "", "line-name"), right = element("b", number(amount));
+    left.append(element("bdi", name), element("span", say("On", { network }), "choice-note"));
     right.append(element("span", say("Paid"), "choice-note"));
     item.append(left, right);
     return item;
@@ -461,19 +539,7 @@ async function watch(row) {
     if (row.moved) showDone(row);
     else row.show("next", row.text);
   } catch (problem) {
+    if (problem.halts) return halt(problem, entry.wallet);
     tell(row, problem, { wallet: entry?.wallet, network: row.name });
   }
-}
-
-async function post(path, fields) {
-  const body = new URLSearchParams({ csrf_token: csrf, ...fields });
-  let answer, found;
-  try {
-    answer = await fetch(`/console/money/${path}`, { method: "POST", body, redirect: "error" });
-    found = await answer.json();
-  } catch {
-    throw { say: "Session" };
-  }
-  if (!answer.ok) throw found;
-  return found;
 }

@@ -20,7 +20,32 @@ export const approve = (token, amount) => ({
   what: "approve", to: token, data: `${APPROVE}${padded(FACTORY)}${padded(amount)}`, amount, parts: ["approve"],
 });
 export const allowanceOf = (account) => `0xdd62ed3e${padded(account)}${padded(FACTORY)}`;
-export const refundedOf = (account, id) => `0xd3b581bd${padded(account)}${id.slice(2)}`;
+export const refundedOf = ({ payer, id }) => `0xd3b581bd${padded(payer)}${id.slice(2)}`;
+
+// Many calls of the factory in one, by Multicall3, which most networks have: the data of `aggregate3`.
+export const MULTICALL = "0xca11bde05977b3631167028862be2a173976ca11";
+export function refundedOfAll(pairs) {
+  const calls = pairs.map((pair) => {
+    const data = refundedOf(pair).slice(2); // 68 bytes
+    return `${padded(FACTORY)}${padded(1)}${padded(96)}${padded(68)}${data.padEnd(192, "0")}`;
+  });
+  const heads = calls.map((each, at) => padded(32 * calls.length + (at * each.length) / 2));
+  return `0x82ad56cb${padded(32)}${padded(calls.length)}${heads.join("")}${calls.join("")}`;
+}
+
+// What `aggregate3` has answered: true or false for each call, or undefined for all if it is no
+// such answer. A factory without code has used nothing.
+export function refundedAll(answer, count) {
+  const words = typeof answer === "string" ? answer.slice(2).match(/.{64}/g) ?? [] : [];
+  const number = (at) => Number(`0x${words[at] ?? "x"}`);
+  if (number(1) !== count) return undefined;
+  const found = Array.from({ length: count }, (_, each) => {
+    const at = 2 + number(2 + each) / 32;
+    if (number(at) !== 1) return undefined;
+    return number(at + 2) === 0 ? false : number(at + 2) === 32 ? [false, true][number(at + 3)] : undefined;
+  });
+  return found.includes(undefined) ? undefined : found;
+}
 
 function check(holds) {
   if (!holds) throw { say: "Unknown" };
@@ -95,6 +120,20 @@ function decoded(to, data) {
 const isOf = (log, contract, topic) => log.address.toLowerCase() === contract && log.topics[0] === topic;
 const topicOf = (account) => `0x${padded(account)}`;
 
+// Whether a receipt has a payment as the server says it.
+export function hasTransfer(receipt, payment, token) {
+  try {
+    const log = receipt.logs.find(({ logIndex }) => Number(logIndex) === payment.log_index);
+    return Number(receipt.status) === 1
+      && receipt.blockHash.toLowerCase() === payment.block_hash.toLowerCase()
+      && isOf(log, token, TRANSFER)
+      && log.topics[2] === topicOf(payment.address)
+      && BigInt(log.data) === BigInt(payment.atomic_amount);
+  } catch {
+    return false;
+  }
+}
+
 // How much of a token arrived at its owner. A status says nothing: a call of no contract succeeds.
 export function arrived(logs, token, owner) {
   return logs
@@ -102,9 +141,21 @@ export function arrived(logs, token, owner) {
     .reduce((sum, log) => sum + BigInt(log.data), 0n);
 }
 
-// The ids that some accounts have paid.
-export function paid(logs, accounts) {
-  const payers = accounts.map(topicOf);
-  const own = logs.filter((log) => isOf(log, FACTORY, REFUNDED) && payers.includes(log.topics[1]));
-  return new Set(own.map((log) => log.topics[2]));
+// Which ids of some payments were used, by whomever: [{ id, payer, isPaid, hash }]. `isPaid`: in this
+// token, for this payee and amount. Other people's transactions may be in the same receipt, and a
+// stranger may use any id for something else.
+export function uses(logs, payments, token) {
+  const wanted = new Map(payments.map((each) => [each.id, each]));
+  const events = logs.filter((log) => isOf(log, FACTORY, REFUNDED) && wanted.has(log.topics[2]));
+  return events.map(({ topics, data, transactionHash }) => {
+    const [paidIn, to, amount] = data.slice(2).match(/.{64}/g);
+    const payment = wanted.get(topics[2]);
+    const isPaid = address(paidIn) === token && address(to) === payment.to && BigInt(`0x${amount}`) === BigInt(payment.amount);
+    return { id: topics[2], payer: `0x${topics[1].slice(26)}`, isPaid, hash: transactionHash };
+  });
 }
+
+// The filter for the events of some ids, whoever paid. `since`: a block's number.
+export const eventsOf = (ids, since) => ({
+  address: FACTORY, fromBlock: `0x${since.toString(16)}`, toBlock: "latest", topics: [REFUNDED, null, ids],
+});

@@ -21,6 +21,20 @@ export function element(name, text = "", className = "") {
   return made;
 }
 
+// A name that somebody wrote, whatever direction its characters have.
+export const person = (name) => element("bdi", name);
+export const isolated = (text) => `\u2068${text}\u2069`;
+
+// An order in a list: { intent_id, name, amount } in micro-units, with more below its name.
+export function line({ intent_id: intent, name, amount }, ...below) {
+  const item = element("li"), left = element("span", "", "line-name"), link = element("a");
+  link.href = `/console/refunds/${intent}`;
+  link.append(person(name));
+  left.append(link, ...below);
+  item.append(left, element("b", number(amount)));
+  return item;
+}
+
 // Micro-units as people read them.
 export function number(micro) {
   const text = micro.toString().padStart(7, "0");
@@ -36,11 +50,17 @@ export class Row {
   isSingle = false; // the wallet signs one call at a time
   allowed = 0n; // what the contract may still take of `payer`, atomic
   reasons = []; // why something is left
+  paid = new Map(); // when an order was seen as paid
+  known = new Set(); // payments that the wallet's node has seen, too
+  ticked = new Map(); // where refunds go that a person has looked at, by order
+  told = new Set(); // orders that were reported
+  problems = []; // what the wallet's node says otherwise
+  looks = null; // what a person has to look at: see money_list.js
 
   constructor(item) {
     this.item = item;
-    const { chain, name, token, decimals, amount } = item.dataset;
-    Object.assign(this, { name, chain: Number(chain), token: token.toLowerCase(), decimals: Number(decimals) });
+    const { chain, name, token, decimals, amount, explorer } = item.dataset;
+    Object.assign(this, { name, explorer, chain: Number(chain), token: token.toLowerCase(), decimals: Number(decimals) });
     this.amount = BigInt(amount);
     this.text = this.#find(".move-state").textContent;
   }
@@ -61,20 +81,46 @@ export class Row {
     if (mark !== "next") announce(`${this.name}: ${text}`);
   }
 
-  // What the wallet shows: pairs of texts, the second one with an address below it or without.
+  // How far something is. It is not announced.
+  progress(text) {
+    this.#find(".move-state").textContent = text;
+  }
+
+  // What the wallet shows: pairs of texts, the second one with an address and a note below it or
+  // without.
   shown(pairs) {
-    this.#find(".shown").replaceChildren(...pairs.map(([what, value, below]) => {
-      const pair = element("div");
-      pair.append(element("dt", what), element("dd", value));
-      if (below) pair.firstChild.append(element("code", below, "choice-note hash"));
+    this.#find(".shown").replaceChildren(...pairs.map(([what, value, below, note]) => {
+      const pair = element("div"), name = element("dt");
+      name.append(person(what));
+      pair.append(name, element("dd", value));
+      if (below) name.append(element("code", below, "choice-note hash"));
+      if (note) name.append(element("span", note, "choice-note"));
       return pair;
     }));
     this.#find(".shown").hidden = !pairs.length;
   }
 
-  notes(texts) {
-    this.#find(".notes").replaceChildren(...texts.map((text) => element("li", text, "small")));
-    this.#find(".notes").hidden = !texts.length;
+  // Texts, or what has a text and `orders` that it is about: { text, orders }.
+  notes(all) {
+    this.#find(".notes").replaceChildren(...all.map((note) => {
+      if (!note.orders) return element("li", note, "small");
+      const item = element("li", "", "small"), named = element("details"), people = element("ul", "", "lines");
+      people.append(...note.orders.map(line));
+      named.append(element("summary", note.text), people);
+      item.append(named);
+      return item;
+    }));
+    this.#find(".notes").hidden = !all.length;
+  }
+
+  // What a person has to look at, as elements.
+  showLooks(sections) {
+    this.#find(".looks").replaceChildren(...sections);
+    this.#find(".looks").hidden = !sections.length;
+  }
+
+  hideLooks() {
+    this.showLooks([]);
   }
 
   focus() {

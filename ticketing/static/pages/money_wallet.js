@@ -1,7 +1,7 @@
 // One wallet of this browser, asked by EIP-1193 and, for several calls at once, by EIP-5792.
 
 import { codeOf, reason, soon } from "./browser_wallets.js";
-import { allowanceOf, approve, FACTORY, refundedOf } from "./money_calls.js";
+import { allowanceOf, approve, eventsOf, FACTORY, MULTICALL, refundedAll, refundedOf, refundedOfAll } from "./money_calls.js";
 
 // Unknown method, and the codes with which wallets refuse to sign several calls at once.
 const NO_BATCH = [-32601, -32602, 4200, 5700, 5710, 5740, 5750, 5760];
@@ -37,10 +37,12 @@ export class Wallet {
     if (account?.toLowerCase() !== this.account || !(await this.isOn(chain))) throw { say: "Switched" };
   }
 
-  // The time of the newest block, in seconds. If the wallet does not say it: of the clock.
+  // The newest block: its time in seconds, and its number. If the wallet does not say it: the clock's
+  // time, and 0.
   async head() {
-    const found = Number((await soon(this.ask("eth_getBlockByNumber", "latest", false)))?.timestamp);
-    return Number.isFinite(found) ? found : Date.now() / 1000;
+    const found = await soon(this.ask("eth_getBlockByNumber", "latest", false));
+    const time = Number(found?.timestamp);
+    return { time: Number.isFinite(time) ? time : Date.now() / 1000, number: Number(found?.number) || 0 };
   }
 
   async hasFactory() {
@@ -51,10 +53,28 @@ export class Wallet {
     return BigInt(await this.ask("eth_call", { to: token, data: allowanceOf(this.account) }, "latest"));
   }
 
-  // Whether an account has paid an id. Only what is seen is true.
-  async hasPaid(account, id) {
-    const found = await soon(this.ask("eth_call", { to: FACTORY, data: refundedOf(account, id) }, "latest"));
-    return /^0x0*1$/.test(found);
+  // All accounts that this page may ask.
+  async accounts() {
+    const found = (await soon(this.ask("eth_accounts"))) ?? [];
+    return [...new Set([this.account, ...found.map((each) => each.toLowerCase())])].filter(Boolean);
+  }
+
+  // The events with some ids since a block, whoever paid. Undefined: the node does not say.
+  async events(ids, since) {
+    return soon(this.ask("eth_getLogs", eventsOf(ids, since)));
+  }
+
+  // Whether an account has used an id. Undefined: the node does not say.
+  async hasUsed(pair) {
+    const found = await soon(this.ask("eth_call", { to: FACTORY, data: refundedOf(pair) }, "latest"));
+    if (found === "0x") return false; // the factory is not there yet
+    return /^0x0{63}[01]$/.test(found) ? found.endsWith("1") : undefined;
+  }
+
+  // The same of many ids in one call. Undefined if the node cannot do that.
+  async haveUsed(pairs) {
+    const data = refundedOfAll(pairs);
+    return refundedAll(await soon(this.ask("eth_call", { to: MULTICALL, data }, "latest")), pairs.length);
   }
 
   // The calls that allow what a call allows. Some tokens change an allowance from 0 only.
@@ -89,19 +109,29 @@ export class Wallet {
     return (await this.#told("wallet_sendCalls", all)).id;
   }
 
-  // Returns the logs of what was signed. Null: it is not there, or the wallet is elsewhere.
-  async logs(chain, { id, isBatch }) {
+  // Returns what is known of something that was signed: its `logs`, and whether they are all that it
+  // did. Null: it is not there, or the wallet is elsewhere. What a wallet says about a batch may leave
+  // out logs, so the receipts are asked for by their hashes.
+  async outcome(chain, { id, isBatch }) {
     try {
-      if (isBatch) {
-        const { status, receipts } = await this.ask("wallet_getCallsStatus", id);
-        const isOver = status >= FAILED || (status >= CONFIRMED && receipts?.length);
-        return isOver ? (receipts ?? []).flatMap((each) => each.logs ?? []) : null;
+      if (!isBatch) {
+        if (!(await this.isOn(chain))) return null;
+        const receipt = await this.receipt(id);
+        return receipt ? { logs: receipt.logs, isWhole: true } : null;
       }
-      if (!(await this.isOn(chain))) return null;
-      return (await this.ask("eth_getTransactionReceipt", id))?.logs ?? null;
+      const { status, receipts: listed } = await this.ask("wallet_getCallsStatus", id);
+      const receipts = listed ?? [];
+      if (!(status >= FAILED || (status >= CONFIRMED && receipts.length))) return null;
+      const byHash = await Promise.all(receipts.map(({ transactionHash }) => soon(this.receipt(transactionHash))));
+      const logs = receipts.flatMap((each, at) => byHash[at]?.logs ?? each.logs ?? []);
+      return { logs, isWhole: byHash.every(Boolean) };
     } catch {
       return null;
     }
+  }
+
+  receipt(hash) {
+    return this.ask("eth_getTransactionReceipt", hash);
   }
 
   async #told(method, ...params) {

@@ -1,6 +1,17 @@
 // What the pages that move money say about a list: what the wallet will show, and what is left.
 
-import { counted, number, page, say, short } from "./money_view.js";
+import { counted, isolated, number, page, say, short } from "./money_view.js";
+
+const language = document.documentElement.lang.replace(/^en$/, "en-GB"); // as the server writes dates
+export const date = (time) => new Date(time).toLocaleDateString(language, { day: "numeric", month: "long" });
+const camel = (name) => name.split("_").map((each) => each[0].toUpperCase() + each.slice(1)).join("");
+
+// A time in few words: "today, 14:05", or with its day.
+function moment(time) {
+  const at = new Date(time), isToday = at.toDateString() === new Date().toDateString();
+  const day = isToday ? new Intl.RelativeTimeFormat(language, { numeric: "auto" }).format(0, "day") : date(time);
+  return `${day}, ${at.toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" })}`;
+}
 
 // Why orders wait, and the texts that say so.
 const WHY = {
@@ -20,26 +31,60 @@ function blockedOrders(row, blocked) {
   });
 }
 
-// Why something is left after it was signed.
-export function waits(row, { transactions, blocked, left, listed_for_another: others, balance }, isMove) {
-  const values = { network: row.name };
-  const refused = blocked.filter(({ reason }) => reason !== "already_paid").length;
-  const texts = isMove ? blockedOrders(row, blocked) : refused ? [counted("Blocked", refused)] : [];
-  if (isMove && left.atomic_amount && !transactions.length) {
+// Why something is left after it was signed: texts, or { text, orders }.
+export function waits(row, answer, isMove) {
+  return isMove ? leftToMove(row, answer) : leftToPay(row, answer);
+}
+
+function leftToMove(row, { transactions, blocked, left }) {
+  const texts = blockedOrders(row, blocked);
+  if (left.atomic_amount && !transactions.length) {
     const isLess = "minimum" in page.dataset;
     texts.push(isLess ? say("Left", { amount: number(row.micro(left.atomic_amount)) }) : counted("Later", left.orders));
   }
-  if (!isMove && left) {
-    const isEnough = BigInt(balance) >= row.amount - row.moved;
-    texts.push(counted(isEnough ? "Later" : "Balance", left, { ...values, amount: number(BigInt(balance)) }));
-  }
-  if (others?.length) {
-    const until = others.map((each) => each.until).sort().at(-1);
-    const shownTime = new Date(until).toLocaleString(document.documentElement.lang);
-    texts.push(counted("Another", others.length, { until: shownTime }));
-  }
   return texts;
 }
+
+// The notices of the page have these, with links.
+const ELSEWHERE = ["no_payee", "by_hand"];
+
+function leftToPay(row, { blocked, left, listed_for_another: others, balance, names }) {
+  const named = (orders) => orders.map((each) => ({ ...each, name: names[each.intent_id] ?? say("Person") }));
+  const notes = row.problems.map(({ kind, orders, isTold }) => ({
+    text: `${counted(kind === "used" ? "WasUsed" : "WasOther", orders.length)} ${say(isTold ? "ToldOperator" : "NotTold")}`,
+    orders,
+  }));
+  const reasons = [...new Set(blocked.map(({ reason }) => reason))].filter((each) => !ELSEWHERE.includes(each));
+  for (const reason of reasons) {
+    const orders = blocked.filter((each) => each.reason === reason);
+    const until = latest(orders);
+    const values = { network: row.name, until, amount: number(BigInt(balance ?? 0)) };
+    notes.push({ text: counted(`Why${camel(reason)}`, orders.length, values), orders: named(orders) });
+  }
+  if (others.length) {
+    notes.push({ text: counted("Another", others.length, { until: latest(others) }), orders: named(others) });
+  }
+  if (left.orders) notes.push(counted("Later", left.orders));
+  return notes;
+}
+
+function latest(orders) {
+  const found = orders.map((each) => each.until).filter(Boolean).sort().at(-1);
+  return found ? moment(found) : "";
+}
+
+// What decides where a refund goes, and what is worth knowing about it.
+export function decided({ source, entered_by: who, effective_at: at, stated_today: isToday, differs_from_payer: differs }) {
+  const when = at ? moment(at) : "";
+  const by = { signer: say("ToPayer"), wallet: say("ToPayer"), entered: who ? say("EnteredBy", { who: isolated(who), when }) : say("Entered") };
+  const texts = [by[source] ?? say("Stated")];
+  if (isToday) texts.push(say("StatedToday"));
+  if (differs) texts.push(say("Differs"));
+  return texts.join(" · ");
+}
+
+// A caution in words, which a person confirms with a tick.
+export const caution = (name) => say(`Caution${camel(name)}`);
 
 // What the wallet will show, in words.
 export function shown(row, wallet, calls, people, owners) {
@@ -65,7 +110,7 @@ export function shown(row, wallet, calls, people, owners) {
 function payees(row, payments) {
   const all = payments.reduce((total, { amount }) => total + row.micro(amount), 0n);
   return [
-    ...payments.map(({ name, amount, shown: address }) => [name, number(row.micro(amount)), address]),
+    ...payments.map(({ name, amount, shown: address, note }) => [name, number(row.micro(amount)), address, note]),
     [say("All"), number(all)],
   ];
 }
