@@ -46,6 +46,7 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.wallets import PendingWallet
+from ticketing.services.payments import witnesses
 from ticketing.worker.wallet_changes import WalletChanges
 from tools import anvil
 
@@ -439,6 +440,12 @@ class Drive(
         body = {"tx_hash": tx_hash, "chain_id": 31337}
         assert post_twice(key, f"{venue.path}/refunds/settle", body).status_code == 200
         self.work()
+        # The worker asks a second URL about them. This chain has one.
+        self.recorder.where = "worker"
+        asked = witnesses.to_ask(31337, 2**31, 50)
+        witnesses.note(asked, witnessed=True)
+        self.recorder.where = None
+        assert asked
         self.node.rpc("anvil_reorg", 1, [])
         self.node.rpc("anvil_mine", "0x1")
         self.work()

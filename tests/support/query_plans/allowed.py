@@ -103,7 +103,8 @@ ALLOWED = {
         r"x402\.order_\w+ walks intents_x402_unpaid"
     ),
     "The same: here there are few lists of refunds.": (
-        r"(pages_console_)?refunds\.\w+ walks payouts_of_account"
+        r"(pages_console_)?refunds\.\w+ walks payouts_(of_account|pkey)"
+        rf"|({_PAYOUTS}|worker) walks payouts_pkey"
     ),
     "The same: here there are few ticket types, and few orders with items or vouchers.": (
         r"(sales\.read_sales|pages_console_events\.show_event|mcp\.answer_message)"
@@ -180,7 +181,7 @@ ALLOWED = {
     ),
     "The few payments of lists that count as no refund; a tenant's chain has one token.": (
         rf"{_PAYOUTS} searches payout_events_unbooked,"
-        r" then looks at payer payment_id token_address"
+        r" then looks at (payer payment_id )?token_address"
     ),
     "The lists of one chain that can still be paid, or could until three days ago.": (
         rf"({_PAYOUTS}|worker) (walks|searches) payouts_valid.*"

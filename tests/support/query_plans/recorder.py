@@ -96,7 +96,8 @@ class Plan:
                 found.append(f"walks {step.index}")
             elif step.filter and statement.is_page:
                 found.append(f"searches {step.index}, then looks at {' '.join(step.filter)}")
-        if self.sorts and statement.is_page:
+        # A plan that reads nothing sorts nothing: its condition is never true.
+        if self.sorts and statement.is_page and self.steps:
             found.append(f"sorts {self.steps[0].table}")
         return [] if "0 = 1" in statement.sql else found
 

@@ -4,7 +4,7 @@
 `payout_events`.
 """
 
-from peewee import Database
+from peewee import Database, PostgresqlDatabase
 from playhouse.migrate import SchemaMigrator
 
 _LISTED = """
@@ -173,3 +173,5 @@ def _replace(db: Database) -> None:
     )
     db.execute_sql("DROP TABLE payouts")
     db.execute_sql("ALTER TABLE payouts_new RENAME TO payouts")
+    if isinstance(db, PostgresqlDatabase):
+        db.execute_sql("ALTER INDEX payouts_new_pkey RENAME TO payouts_pkey")

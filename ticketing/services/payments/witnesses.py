@@ -145,7 +145,7 @@ def to_ask(chain_id: int, final_up_to: int, most: int) -> list[ToWitness]:
             Payment.witnessed.is_null(),
             Payment.block_number <= final_up_to,
         )
-        .order_by(Payment.block_number.desc(), Payment.id)
+        .order_by(Payment.block_number.desc())
         .limit(most)
         .dicts()
     )
