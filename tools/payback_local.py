@@ -19,13 +19,16 @@ from dotenv import dotenv_values
 from ticketing import formats
 from ticketing.chain.errors import RpcError, RpcSilent
 from ticketing.chain.rpc import RpcClient
-from ticketing.constants import CURRENCY
+from ticketing.constants import CURRENCY, PayoutReason
 from tools import anvil
 from tools.json_client import Client
 from tools.run import DEMO_FILE, ENV_FILE, TENANT
 
 SOMETHING_LEFT = 3
 BOOKED_SECONDS = 60
+_OTHERS_DECIDE = {PayoutReason.NO_PAYEE, PayoutReason.WAITS_UNTIL, PayoutReason.NOT_FINAL}
+"""What waits for the buyer, or for the chain."""
+
 _ADMIN = f"/v1/admin/tenants/{TENANT}"
 
 
@@ -92,9 +95,9 @@ def pay_back(demo: Demo) -> bool:
     """
     owner = demo.owner()
     lists = [_pay_back_on(chain, demo, owner) for chain in demo.chains]
-    parts = ("payments", "blocked", "left", "listed_for_another")
+    parts = ("payments", "blocked", "listed_for_another")
     if not any(due[part] for due in lists for part in parts):
-        print("nothing to pay back: nobody who is owed something has said to which address")
+        print("nothing to pay back: nobody is owed anything")
     are_complete = [_say_what_is_left(due) for due in lists]
     return all(are_complete)
 
@@ -127,14 +130,19 @@ def _wait_for_the_books(demo: Demo, intent_ids: list[str]) -> None:
 
 
 def _say_what_is_left(due: Any) -> bool:
+    """Print what was not paid. Return whether this account could pay none of it now."""
     for each in due["blocked"]:
-        print(f"left: {each['intent_id']}, {each['reason']}")
+        until = f" {each['until']}" if each["until"] else ""
+        print(f"left: {each['intent_id']}, {each['reason']}{until}")
     for each in due["listed_for_another"]:
         print(f"left: {each['intent_id']}, on the list of {each['payer']} until {each['until']}")
-    if due["left"]:
+    reasons = {each["reason"] for each in due["blocked"]}
+    if PayoutReason.BEYOND_BALANCE in reasons:
         has = formats.amount(due["balance"], CURRENCY)
-        print(f"left: {due['left']} orders. {due['payer']} had {has}: run 'make collect' first")
-    return not (due["blocked"] or due["listed_for_another"] or due["left"])
+        print(f"{due['payer']} had {has}: run 'make collect' first")
+    if due["left"]["orders"]:
+        print(f"left: {due['left']['orders']} more orders. Run it again")
+    return not (reasons - _OTHERS_DECIDE or due["listed_for_another"] or due["left"]["orders"])
 
 
 def main() -> None:
