@@ -9,7 +9,7 @@ from ticketing.credentials import Keyring
 EMBED = "/_e/"
 """The path before the cards of events. Other websites show them in frames."""
 
-ORDER, PAYMENT, TICKET, TRANSFER, PLACE = "/o/", "/_p/", "/t/", "/x/", "/_w/"
+ORDER, PAYMENT, TICKET, TRANSFER, PLACE, MAILBOX = "/o/", "/_p/", "/t/", "/x/", "/_w/", "/_m/"
 
 
 def order(intent_id: str, keyring: Keyring) -> str:
@@ -35,3 +35,9 @@ def transfer(offer: str) -> str:
 def place(entry_id: str, keyring: Keyring) -> str:
     """Return the path of the page of somebody who waits, and of what they are offered."""
     return f"{PLACE}{entry_id}.{credentials.place_secret(keyring.current, entry_id)}"
+
+
+def mailbox(intent_id: str, place: int, salt: str, keyring: Keyring) -> str:
+    """Return the path of a button in a mail about an order's addresses. `place`: EmailPlace."""
+    secret = credentials.change_secret(keyring.current, intent_id, f"email {place}", salt)
+    return f"{MAILBOX}{intent_id}.{place}.{secret}"

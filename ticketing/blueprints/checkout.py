@@ -25,6 +25,7 @@ from ticketing.errors import (
     CapacityChanged,
     ChainUnavailable,
     EmailClosed,
+    EmailPutBack,
     EventOver,
     HoldExtended,
     HoldNotExtendable,
@@ -270,13 +271,14 @@ def state_refund_address(body: dict[str, Any], tenant: str, intent_id: str) -> P
 @idempotent
 @blp.arguments(EmailChangeSchema)
 @blp.response(200, IntentSchema)
-@blp.raises(NotFound, MailNotConfigured, EmailClosed, TooManyChanges)
+@blp.raises(NotFound, MailNotConfigured, EmailClosed, EmailPutBack, TooManyChanges)
 @never_stored(IN_ORDER, shown_again=order_again)
 def send_to_email(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
     """Say where the mails of the order go, and get the one that is needed now: 5 times in 24 hours.
 
     That is the tickets of a confirmed order, or how to pay for one that waits. The same address
-    gets it again. The address before gets nothing more.
+    gets it again. The address before gets a mail that says so, without the new address. If it is the
+    buyer's, the mail has a button that puts it back.
     """
     return buyer_emails.send_to(tenant, intent_id, body["email"], config())
 

@@ -17,8 +17,9 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.roles import Role
 from ticketing.services.catalog import vouchers
-from ticketing.services.orders import buyer_emails, intents, order_search
+from ticketing.services.orders import intents, order_search
 from ticketing.services.pagination import Page
+from ticketing.services.payments import old_links
 from ticketing.web import auth
 from ticketing.web.audited import noted
 from ticketing.web.blueprint import ApiBlueprint
@@ -78,7 +79,14 @@ def send_intent_to_email(body: dict[str, Any], tenant: str, intent_id: str) -> P
 
     That is its tickets, or how to pay for it. The same address gets it again: the same tickets.
     """
-    send = partial(buyer_emails.send_again, caller().tenant_id, intent_id, body["email"], config())
+    send = partial(
+        old_links.send_again,
+        caller().tenant_id,
+        intent_id,
+        body["email"],
+        config(),
+        end_old_links=False,
+    )
     found = noted(intent_id, send, lambda _: {"email": body["email"]})
     _hide_codes([found])
     return found

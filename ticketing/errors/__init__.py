@@ -103,7 +103,8 @@ TicketingError
 │   ├── AnswersClosed              answers_closed
 │   ├── BillingClosed              billing_closed
 │   ├── TooManyApps                too_many_apps
-│   └── EmailClosed                email_closed
+│   ├── EmailClosed                email_closed
+│   └── EmailPutBack               email_put_back
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
 │   ├── OfferEnded                 offer_ended

@@ -144,7 +144,8 @@ class PaymentIntent(BaseModel):
     IPv6 /64, and `held_by_site` one of its IPv6 /48.
 
     `strays_version` counts the changes of its stray accounts (models/stray_accounts.py). 0: it has
-    none. `moves`: how often its buyer moved it to another network.
+    none. `moves`: how often its buyer moved it to another network. `link_generation`: how often the
+    organizer ended its links.
     """
 
     stray = ""
@@ -217,6 +218,7 @@ class PaymentIntent(BaseModel):
     body_digest = TextField(null=True)
     strays_version = IntegerField(default=0)
     moves = IntegerField(default=0)
+    link_generation = IntegerField(default=0)
 
     item_rows: Iterable[Any]  # of IntentItem
 

@@ -1,7 +1,7 @@
 """Erase personal data: names and email addresses of buyers, holders, and recipients of offers.
 
-Who waited for tickets, too. Their answers to questions and who their orders are billed to are
-deleted, and their waiting mails are dropped.
+Who waited for tickets, too. Their answers to questions, who their orders are billed to and their
+former addresses are deleted, and their waiting mails are dropped.
 
 Amounts, chain addresses and transactions stay. Names in the audit log are in a table beside it, so
 the log itself stays append-only.
@@ -21,6 +21,7 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.audit_log import AuditLogPeople
 from ticketing.models.billing import Billing
 from ticketing.models.events import Event
+from ticketing.models.order_emails import OrderEmail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.questions import Answer, Question
 from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
@@ -167,6 +168,7 @@ def _erase_buyers(of: Expression) -> None:
     _erase_waiting(WaitingListEntry.intent.in_(orders))
     Answer.delete().where(Answer.intent.in_(orders)).execute()
     Billing.delete().where(Billing.intent.in_(orders)).execute()
+    OrderEmail.delete().where(OrderEmail.intent.in_(orders)).execute()
 
 
 def _erase_waiting(of: Expression) -> None:

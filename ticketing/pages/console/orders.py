@@ -16,8 +16,8 @@ from ticketing.roles import Role
 from ticketing.services import chains, erasure
 from ticketing.services.catalog import titles
 from ticketing.services.notifications import mail_queue, reading
-from ticketing.services.orders import buyer_emails, intents, order_search
-from ticketing.services.payments import refunds
+from ticketing.services.orders import intents, order_search
+from ticketing.services.payments import old_links, refunds
 from ticketing.web.audited import erased, noted
 from ticketing.web.context import caller, config
 from ticketing.web.event_scope import filtered
@@ -78,7 +78,14 @@ def send_again(intent_id: str) -> AnyResponse:
         email = forms.read(EmailForm)["email"]
         noted(
             intent_id,
-            partial(buyer_emails.send_again, caller().tenant_id, intent_id, email, config()),
+            partial(
+                old_links.send_again,
+                caller().tenant_id,
+                intent_id,
+                email,
+                config(),
+                end_old_links=False,
+            ),
             lambda _: {"email": email},
             action="intents_send_intent_to_email",
         )
