@@ -12,14 +12,15 @@ EMBED = "/_e/"
 ORDER, PAYMENT, TICKET, TRANSFER, PLACE, MAILBOX = "/o/", "/_p/", "/t/", "/x/", "/_w/", "/_m/"
 
 
-def order(intent_id: str, keyring: Keyring) -> str:
-    """Return the path of an order's page."""
-    return f"{ORDER}{intent_id}.{credentials.client_secret(keyring.current, intent_id)}"
+def order(intent_id: str, generation: int, keyring: Keyring) -> str:
+    """Return the path of an order's page. `generation`: that of the order's links."""
+    secret = credentials.client_secret(keyring.current, intent_id, generation)
+    return f"{ORDER}{intent_id}.{secret}"
 
 
-def payment(intent_id: str, keyring: Keyring) -> str:
+def payment(intent_id: str, generation: int, keyring: Keyring) -> str:
     """Return the path of the page on which anybody can pay for an order."""
-    return f"{PAYMENT}{intent_id}.{credentials.pay_secret(keyring.current, intent_id)}"
+    return f"{PAYMENT}{intent_id}.{credentials.pay_secret(keyring.current, intent_id, generation)}"
 
 
 def ticket(code: str) -> str:

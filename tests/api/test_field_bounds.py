@@ -181,14 +181,14 @@ def door(organizer, schema):
             f"{organizer.checkout}/intents/{NOWHERE}/billing",
             {},
             404,
-            credentials.client_secret(SECRET_KEY, NOWHERE),
+            credentials.client_secret(SECRET_KEY, NOWHERE, 0),
         ),
         "EmailChange": lambda: Door(
             "POST",
             f"{organizer.checkout}/intents/{NOWHERE}/email",
             {"email": "ada@example.org"},
             404,
-            credentials.client_secret(SECRET_KEY, NOWHERE),
+            credentials.client_secret(SECRET_KEY, NOWHERE, 0),
         ),
         "SignedTransfer": lambda: Door(
             "POST", f"{organizer.checkout}/intents/{NOWHERE}/gasless", SIGNED, 404
@@ -198,14 +198,14 @@ def door(organizer, schema):
             f"{organizer.checkout}/intents/{NOWHERE}/refund-address",
             {"address": ADDRESS},
             404,
-            credentials.client_secret(SECRET_KEY, NOWHERE),
+            credentials.client_secret(SECRET_KEY, NOWHERE, 0),
         ),
         "ChainChoice": lambda: Door(
             "POST",
             f"{organizer.checkout}/intents/{NOWHERE}/chain",
             {},
             404,
-            credentials.client_secret(SECRET_KEY, NOWHERE),
+            credentials.client_secret(SECRET_KEY, NOWHERE, 0),
         ),
         "Void": lambda: Door(
             "POST",

@@ -8,7 +8,7 @@ from schemas.base import PageQuery, page_of
 from schemas.intents import (
     AdminIntentDetailSchema,
     AdminIntentSchema,
-    EmailChangeSchema,
+    EmailCorrectionSchema,
     IntentListQuery,
     PaymentSchema,
 )
@@ -32,7 +32,9 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>",
     guard=auth.TenantRole(
-        reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=filtered("list_intents")
+        reads={Role.READ, Role.FINANCE},
+        writes={Role.WRITE, Role.FINANCE},
+        scope=filtered("list_intents"),
     ),
     description="The buyers' orders and payments.",
 )
@@ -70,14 +72,16 @@ def _hide_codes(found: Sequence[PaymentIntent]) -> None:
 
 @blp.post("/intents/<intent_id>/email")
 @idempotent
-@blp.arguments(EmailChangeSchema)
+@blp.arguments(EmailCorrectionSchema)
 @blp.response(200, AdminIntentDetailSchema)
 @never_stored("voucher.code")
 @blp.raises(NotFound, MailNotConfigured, EmailClosed)
 def send_intent_to_email(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
     """Correct where the mails of an order go, and send the one that its buyer needs now.
 
-    That is its tickets, or how to pay for it. The same address gets it again: the same tickets.
+    That is its tickets, or how to pay for it. The same address gets it again: the same tickets. The
+    address before gets a mail that says so, without the new one. If it is the buyer's, the mail has
+    a button that puts it back. `finance` may only do this with `end_old_links`.
     """
     send = partial(
         old_links.send_again,
@@ -85,9 +89,10 @@ def send_intent_to_email(body: dict[str, Any], tenant: str, intent_id: str) -> P
         intent_id,
         body["email"],
         config(),
-        end_old_links=False,
+        role=caller().role,
+        end_old_links=body["end_old_links"],
     )
-    found = noted(intent_id, send, lambda _: {"email": body["email"]})
+    found = noted(intent_id, send, lambda _: body)
     _hide_codes([found])
     return found
 

@@ -21,6 +21,7 @@ papers.py: what people print of an order: its tickets, its receipt
 pace.py: how many pages of orders may ask for news often
 order_accounts.py: what it shows of money on each network
 payment_links.py: an order for somebody else who pays: what is due and how, nothing of the buyer
+mailboxes.py: the buttons of a mail that tells of another address of an order
 tickets.py, transfers.py: a ticket, to be named and passed on; an offer, to be accepted
 door.py: the scanner's page and its files as one version. The scanner is JavaScript, in static/door:
     the docstring of door.py follows a scan through its scripts

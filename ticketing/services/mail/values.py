@@ -34,7 +34,7 @@ def data_of(mail: Mail) -> Facts | None:
 
 def order_link(intent: PaymentIntent, config: Config) -> str:
     """Return the link to an order's page. Everybody who has it can act as the buyer."""
-    return f"{config.public_url}{links.order(intent.id, config.keyring)}"
+    return f"{config.public_url}{links.order(intent.id, intent.link_generation, config.keyring)}"
 
 
 def mailbox_link(row: OrderEmail, config: Config) -> str | None:

@@ -30,18 +30,20 @@ from ticketing.services.orders.mailboxes import Rows
 _DAY = timedelta(days=1)
 
 
-def send_to(tenant_reference: str, intent_id: str, email: str, config: Config) -> PaymentIntent:
+def send_to(found: PaymentIntent, email: str, config: Config) -> PaymentIntent:
     """Set the address of an order, and plan the mail that its buyer needs now. Return the order.
+
+    `found`: as it was read with its event when its link was checked. NotFound if that ended since.
 
     That is its tickets, or how to pay for it. The same address gets the mail again. Tickets that
     have the address from the order get the new one, too: the buyer's, before anybody enters.
 
-    NotFound. MailNotConfigured. EmailClosed. EmailPutBack. TooManyChanges.
+    MailNotConfigured. EmailClosed. EmailPutBack. TooManyChanges.
     """
-    found = intents.get(tenant_reference, intent_id)
     _check(found, config)
     with write_transaction():
-        intent = _locked(intent_id)
+        intent = _locked(found.id)
+        intents.check_link(intent.link_generation, found.link_generation)
         _refuse_too_many(intent, SENT_AGAIN_PER_DAY)
         if email != intent.buyer_email:
             if mailboxes.of(intent).is_put_back:
@@ -110,14 +112,15 @@ def put_back(intent_id: str, place: EmailPlace) -> None:
 def confirm(intent_id: str) -> None:
     """Make an order's present address a mailbox of the buyer at once: the one before says it is.
 
-    NotFound if the button has ended: another address was set, or it was confirmed.
+    A repeat changes nothing. NotFound if another address was set since.
     """
     with write_transaction():
         intent = _locked(intent_id)
         present = mailboxes.rows_of(intent).get(EmailPlace.PRESENT)
         if present is None or present.salt is None:
             raise NotFound
-        mailboxes.confirm(intent)
+        if not mailboxes.counts(present, clock.now()):
+            mailboxes.confirm(intent)
 
 
 def _check(found: PaymentIntent, config: Config) -> None:

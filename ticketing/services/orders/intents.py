@@ -13,6 +13,7 @@ from ticketing.chain import eip681, registry, units
 from ticketing.chain.registry import REGISTRY
 from ticketing.constants import MAX_PAYMENTS_SHOWN, Flag, IntentStatus
 from ticketing.errors import NotFound
+from ticketing.locales import N_
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event, only_event
 from ticketing.models.order_networks import OrderNetwork, PaymentOption
@@ -125,7 +126,7 @@ def event_of(tenant_id: str, intent_id: str) -> str | None:
 
 
 def find(intent_id: str) -> PaymentIntent:
-    """Return an intent of any tenant, for a caller whose client secret is good. NotFound.
+    """Return an intent of any tenant, for a caller whose secret was compared before. NotFound.
 
     It has its event, ticket type and tenant.
     """
@@ -133,6 +134,31 @@ def find(intent_id: str) -> PaymentIntent:
     if intent is None:
         raise NotFound("This intent does not exist.")
     return _named(intent)
+
+
+def get_by_link(tenant_reference: str, intent_id: str, generation: int) -> PaymentIntent:
+    """Return one intent of a tenant, for a secret of this generation. NotFound."""
+    intent = get(tenant_reference, intent_id)
+    check_link(intent.link_generation, generation)
+    return intent
+
+
+def find_by_link(intent_id: str, generation: int) -> PaymentIntent:
+    """Return an intent of any tenant, for a secret of this generation. NotFound.
+
+    It has its event, ticket type and tenant.
+    """
+    intent = find(intent_id)
+    check_link(intent.link_generation, generation)
+    return intent
+
+
+def check_link(current: int, generation: int) -> None:
+    """Check that a secret is of the current generation of an order's links. NotFound."""
+    if generation != current:
+        raise NotFound(
+            N_("This link has ended. The organizer sent a new one to the order's email address.")
+        )
 
 
 def _named(intent: PaymentIntent) -> PaymentIntent:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ticketing import clock, credentials
+from ticketing import clock, credentials, ids
 from ticketing.constants import IntentStatus
 from ticketing.models.order_emails import EmailPlace, OrderEmail, SetBy
 from ticketing.models.payment_intents import PaymentIntent
@@ -64,6 +64,20 @@ def rows_of(intent: PaymentIntent) -> Rows:
     """Return the rows of an order's addresses, by their places. Empty if it never changed."""
     found = OrderEmail.select().where(OrderEmail.intent == intent.id).order_by(OrderEmail.place)
     return {EmailPlace(row.place): row for row in found}
+
+
+def with_button(intent_id: str, place: str) -> OrderEmail | None:
+    """Return the row of an order's address whose button was mailed. None: it has none."""
+    if not ids.is_id(ids.INTENT, intent_id) or place not in [
+        str(each.value) for each in EmailPlace
+    ]:
+        return None
+    row: OrderEmail | None = OrderEmail.get_or_none(
+        OrderEmail.intent == intent_id,
+        OrderEmail.place == int(place),
+        OrderEmail.salt.is_null(False),
+    )
+    return row
 
 
 def counts(row: OrderEmail, now: datetime) -> bool:
@@ -132,7 +146,7 @@ def confirm(intent: PaymentIntent) -> None:
     """Make the present address of a locked order a mailbox of the buyer, as the one before said."""
     rows = rows_of(intent)
     present, proven = rows[EmailPlace.PRESENT], last_proven(rows)
-    present.counts_from, present.salt, present.organizer_at = clock.now(), None, None
+    present.counts_from, present.organizer_at = clock.now(), None
     if proven is not None:
         proven.salt = None
     _store(intent, rows)
@@ -152,5 +166,5 @@ def _is_settled(intent: PaymentIntent) -> bool:
 def _store(intent: PaymentIntent, rows: Rows) -> None:
     OrderEmail.delete().where(OrderEmail.intent == intent.id).execute()
     for place, row in rows.items():
-        row.intent, row.place = intent.id, place
+        row.intent, row.place = intent, place
         row.save(force_insert=True)
