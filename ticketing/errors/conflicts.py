@@ -429,7 +429,7 @@ class EmailPutBack(Conflict):
     """A button in a mail put the address back. The order's link alone cannot change it any more."""
 
     code = "email_put_back"
-    detail = "This email address was put back by its owner. Only the organizer can change it now."
+    detail = "The owner of this email address put it back. Only the organizer can change it now."
 
 
 class SaleCanceled(Conflict):

@@ -100,7 +100,7 @@ class TestWhoIsTold:
         mails = told(server, acme)
         assert mails.keys() == {A, B}
         text = text_of(mails[A])
-        assert "was changed on the order's page" in text
+        assert "was changed on the order’s page" in text
         assert B not in str(mails[A]) and order_link(paid) not in str(mails[A])
         put_back, confirm = buttons(mails[A])
         assert not buttons(mails[B]) and put_back != confirm
@@ -160,7 +160,7 @@ class TestWhoseItIs:
         assert "Is this your new address?" in page.text and B not in page.text
         assert press(acme, confirm).status_code == 303
         assert of(paid).buyers == (A, B)
-        assert "Your new address counts" in look(acme, confirm).text
+        assert "Your new address is confirmed" in look(acme, confirm).text
         assert press(acme, confirm).status_code == 303
         assert look(acme, put_back).status_code == 404
 
@@ -314,7 +314,9 @@ class TestErased:
         assert look(acme, put_back).status_code == 404
         assert told(server, acme) == {} and of(paid) == mailboxes.Mailboxes((), ())
 
-    def test_it_ends_90_days_after_the_event_but_the_button_does_not(self, acme, server, paid, time):
+    def test_it_ends_90_days_after_the_event_but_the_button_does_not(
+        self, acme, server, paid, time
+    ):
         by_link(paid, B)
         put_back, _ = buttons(told(server, acme)[A])
         over = read(paid).event.over_at

@@ -13,7 +13,6 @@ from ticketing.chain import eip681, registry, units
 from ticketing.chain.registry import REGISTRY
 from ticketing.constants import MAX_PAYMENTS_SHOWN, Flag, IntentStatus
 from ticketing.errors import NotFound
-from ticketing.locales import N_
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event, only_event
 from ticketing.models.order_networks import OrderNetwork, PaymentOption
@@ -157,7 +156,7 @@ def check_link(current: int, generation: int) -> None:
     """Check that a secret is of the current generation of an order's links. NotFound."""
     if generation != current:
         raise NotFound(
-            N_("This link has ended. The organizer sent a new one to the order's email address.")
+            "This link has ended. The organizer sent a new one to the order’s email address."
         )
 
 
