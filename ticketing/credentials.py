@@ -23,6 +23,8 @@ _CHECKSUM_LENGTH = 7
 
 CLIENT_SECRET_PREFIX, PAY_SECRET_PREFIX, PLACE_SECRET_PREFIX = "cs_", "ps_", "ws_"
 CHANGE_SECRET_PREFIX = "ch_"
+_PURPOSES = {CLIENT_SECRET_PREFIX: "client-secret", PAY_SECRET_PREFIX: "pay-secret"}
+_ORDER_SECRET_SHAPE = re.compile(r"[a-z]{2}_(?:([1-9][0-9]{0,8})_)?[0-9a-f]{64}")
 _OFFER_PREFIX, _OFFER_DIGITS = "to_", 40
 _OFFER_SHAPE = re.compile(rf"{_OFFER_PREFIX}([{ids.ALPHABET}]{{26}})_[0-9a-f]{{{_OFFER_DIGITS}}}")
 _INVITATION_PREFIX, _INVITATION_DIGITS = "in_", 40
@@ -134,27 +136,48 @@ def pairing_digest(secret_key: str, code: str) -> str:
     return keyed_digest(secret_key, "pairing-code", code)
 
 
-def client_secret(secret_key: str, intent_id: str) -> str:
-    """Return the secret that lets a buyer act on one intent. It is derived and never stored."""
-    return CLIENT_SECRET_PREFIX + keyed_digest(secret_key, "client-secret", intent_id)
+def client_secret(secret_key: str, intent_id: str, generation: int) -> str:
+    """Return the secret that lets a buyer act on one intent. It is derived and never stored.
+
+    `generation`: how often the organizer ended the order's links. 0: never.
+    """
+    return _order_secret(secret_key, CLIENT_SECRET_PREFIX, intent_id, generation)
 
 
-def is_client_secret(keyring: Keyring, intent_id: str, offered: str) -> bool:
-    """Return whether `offered` is the client secret of this intent."""
-    return same_as_any(offered, [client_secret(each, intent_id) for each in keyring.accepted])
+def client_secret_generation(keyring: Keyring, intent_id: str, offered: str) -> int | None:
+    """Return the generation of an intent's client secret. None if `offered` is none.
+
+    The order's row has the present generation: a secret of another one has ended.
+    """
+    return _generation(keyring, CLIENT_SECRET_PREFIX, intent_id, offered)
 
 
-def pay_secret(secret_key: str, intent_id: str) -> str:
+def pay_secret(secret_key: str, intent_id: str, generation: int) -> str:
     """Return the secret with which somebody else can see what is due, and nothing more.
 
-    It is derived and never stored.
+    It is derived and never stored. `generation`: that of the order's links.
     """
-    return PAY_SECRET_PREFIX + keyed_digest(secret_key, "pay-secret", intent_id)
+    return _order_secret(secret_key, PAY_SECRET_PREFIX, intent_id, generation)
 
 
-def is_pay_secret(keyring: Keyring, intent_id: str, offered: str) -> bool:
-    """Return whether `offered` is the pay secret of this intent."""
-    return same_as_any(offered, [pay_secret(each, intent_id) for each in keyring.accepted])
+def pay_secret_generation(keyring: Keyring, intent_id: str, offered: str) -> int | None:
+    """Return the generation of an intent's pay secret. None if `offered` is none."""
+    return _generation(keyring, PAY_SECRET_PREFIX, intent_id, offered)
+
+
+def _order_secret(secret_key: str, prefix: str, intent_id: str, generation: int) -> str:
+    """Return the prefix, the generation and `_` unless it is 0, and 256 bits in hex."""
+    if not generation:
+        return prefix + keyed_digest(secret_key, _PURPOSES[prefix], intent_id)
+    digest = keyed_digest(secret_key, _PURPOSES[prefix], f"{intent_id} {generation}")
+    return f"{prefix}{generation}_{digest}"
+
+
+def _generation(keyring: Keyring, prefix: str, intent_id: str, offered: str) -> int | None:
+    match = _ORDER_SECRET_SHAPE.fullmatch(offered)
+    generation = 0 if match is None else int(match[1] or 0)
+    genuine = [_order_secret(each, prefix, intent_id, generation) for each in keyring.accepted]
+    return generation if same_as_any(offered, genuine) else None
 
 
 def place_secret(secret_key: str, entry_id: str) -> str:

@@ -9,18 +9,19 @@ from ticketing.credentials import Keyring
 EMBED = "/_e/"
 """The path before the cards of events. Other websites show them in frames."""
 
-ORDER, PAYMENT, TICKET, TRANSFER, PLACE = "/o/", "/_p/", "/t/", "/x/", "/_w/"
+ORDER, PAYMENT, TICKET, TRANSFER, PLACE, MAILBOX = "/o/", "/_p/", "/t/", "/x/", "/_w/", "/_m/"
 PAYEE_CHANGE = "/_r/"
 
 
-def order(intent_id: str, keyring: Keyring) -> str:
-    """Return the path of an order's page."""
-    return f"{ORDER}{intent_id}.{credentials.client_secret(keyring.current, intent_id)}"
+def order(intent_id: str, generation: int, keyring: Keyring) -> str:
+    """Return the path of an order's page. `generation`: that of the order's links."""
+    secret = credentials.client_secret(keyring.current, intent_id, generation)
+    return f"{ORDER}{intent_id}.{secret}"
 
 
-def payment(intent_id: str, keyring: Keyring) -> str:
+def payment(intent_id: str, generation: int, keyring: Keyring) -> str:
     """Return the path of the page on which anybody can pay for an order."""
-    return f"{PAYMENT}{intent_id}.{credentials.pay_secret(keyring.current, intent_id)}"
+    return f"{PAYMENT}{intent_id}.{credentials.pay_secret(keyring.current, intent_id, generation)}"
 
 
 def payee_change(intent_id: str, change_id: str, salt: str, keyring: Keyring) -> str:
@@ -42,3 +43,9 @@ def transfer(offer: str) -> str:
 def place(entry_id: str, keyring: Keyring) -> str:
     """Return the path of the page of somebody who waits, and of what they are offered."""
     return f"{PLACE}{entry_id}.{credentials.place_secret(keyring.current, entry_id)}"
+
+
+def mailbox(intent_id: str, place: int, salt: str, keyring: Keyring) -> str:
+    """Return the path of a button in a mail about an order's addresses. `place`: EmailPlace."""
+    secret = credentials.change_secret(keyring.current, intent_id, f"email {place}", salt)
+    return f"{MAILBOX}{intent_id}.{place}.{secret}"

@@ -193,14 +193,14 @@ def door(organizer, schema):
             f"{organizer.checkout}/intents/{NOWHERE}/billing",
             {},
             404,
-            credentials.client_secret(SECRET_KEY, NOWHERE),
+            credentials.client_secret(SECRET_KEY, NOWHERE, 0),
         ),
         "EmailChange": lambda: Door(
             "POST",
             f"{organizer.checkout}/intents/{NOWHERE}/email",
             {"email": "ada@example.org"},
             404,
-            credentials.client_secret(SECRET_KEY, NOWHERE),
+            credentials.client_secret(SECRET_KEY, NOWHERE, 0),
         ),
         "SignedTransfer": lambda: Door(
             "POST", f"{organizer.checkout}/intents/{NOWHERE}/gasless", SIGNED, 404
@@ -210,7 +210,7 @@ def door(organizer, schema):
             f"{organizer.checkout}/intents/{NOWHERE}/refund-address",
             {"address": ADDRESS},
             404,
-            credentials.client_secret(SECRET_KEY, NOWHERE),
+            credentials.client_secret(SECRET_KEY, NOWHERE, 0),
         ),
         "PayerReport": lambda: Door(
             "POST",
@@ -224,7 +224,7 @@ def door(organizer, schema):
             f"{organizer.checkout}/intents/{NOWHERE}/chain",
             {},
             404,
-            credentials.client_secret(SECRET_KEY, NOWHERE),
+            credentials.client_secret(SECRET_KEY, NOWHERE, 0),
         ),
         "Void": lambda: Door(
             "POST",

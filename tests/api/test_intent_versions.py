@@ -22,6 +22,7 @@ FIXED = {"id", "tenant", "event", "ticket_type", "wallet", "chain_id", "address"
 # Fixed when an order is made.
 FIXED |= {"quantity", "unit_amount", "amount", "currency", "token_decimals", "created_at"}
 FIXED |= {"required_confirmations", "networks", "has_items", "voucher", "locale"}
+FIXED |= {"link_generation"}  # another one ends the secret
 
 LIMITED = {each: 2 if each == CallClass.ORDER else 0 for each in CallClass}
 

@@ -29,6 +29,7 @@ from ticketing.models.notifications import (
     WebhookDelivery,
     WebhookEndpoint,
 )
+from ticketing.models.order_emails import OrderEmail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payment_reports import PaymentReport
 from ticketing.models.payments import Payment
@@ -109,6 +110,7 @@ MODELS = (
     Transfer,
     Waiver,
     Billing,
+    OrderEmail,
     Invitation,
     Session,
     X402Settlement,

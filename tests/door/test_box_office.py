@@ -128,7 +128,7 @@ def test_a_repeat_after_a_lost_answer_is_the_same_order(acme, ticket, phone):
     key = str(uuid.uuid4())
     first, again = sell(phone, ticket, key=key), sell(phone, ticket, key=key)
     assert again.json == first.json and PaymentIntent.select().count() == 1
-    secret = client_secret(KEYRING.current, first.json["id"])
+    secret = client_secret(KEYRING.current, first.json["id"], 0)
     assert again.json["client_secret"] == secret
 
 

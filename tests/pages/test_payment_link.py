@@ -190,7 +190,7 @@ def test_a_free_order_has_no_payment_link(acme, api):
     buyer = given(acme, acme.ticket(**FREE))
     assert "Let somebody else pay" not in show(buyer)
     keyring = acme.app.extensions["ticketing"].keyring
-    secret = credentials.pay_secret(keyring.current, buyer.intent["id"])
+    secret = credentials.pay_secret(keyring.current, buyer.intent["id"], 0)
     assert api.get(path_of(buyer, secret)).status_code == 404
 
 

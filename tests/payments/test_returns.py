@@ -284,7 +284,7 @@ class TestSellingOn:
         codes = [code for n in range(6) for code in at_once(*[partial(buy, n)] * 10)]
         assert codes.count(201) == 50 and codes.count(409) == 10
         for order in PaymentIntent.select().where(PaymentIntent.pooled > 0):
-            secret = client_secret(Keyring(SECRET_KEY).current, order.id)
+            secret = client_secret(Keyring(SECRET_KEY).current, order.id, 0)
             api = acme.with_headers({"Authorization": f"Bearer {secret}"})
             answer = api.post(f"{acme.checkout}/intents/{order.id}/purchase")
             assert answer.status_code == 200, answer.json

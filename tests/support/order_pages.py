@@ -19,7 +19,7 @@ def link(buyer: Buyer) -> str:
 
 def payment_link(buyer: Buyer) -> str:
     """The path of the page on which somebody else can pay."""
-    return links.payment(buyer.intent["id"], buyer.organizer.app.extensions["ticketing"].keyring)
+    return links.payment(buyer.intent["id"], 0, buyer.organizer.app.extensions["ticketing"].keyring)
 
 
 def show(buyer: Buyer) -> str:

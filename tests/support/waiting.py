@@ -81,7 +81,7 @@ def status(entry: WaitingListEntry) -> str:
 def buyer_of(organizer: Organizer, entry: WaitingListEntry) -> Buyer:
     """Return the buyer of what was offered."""
     intent_id = WaitingListEntry.get_by_id(entry.id).intent_id
-    secret = client_secret(Keyring(SECRET_KEY).current, intent_id)
+    secret = client_secret(Keyring(SECRET_KEY).current, intent_id, 0)
     api = organizer.with_headers({"Authorization": f"Bearer {secret}"})
     intent = api.get(f"{organizer.checkout}/intents/{intent_id}").json
     return Buyer(organizer, {**intent, "client_secret": secret})

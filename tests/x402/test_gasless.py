@@ -72,7 +72,7 @@ def code(answer):
 def of_link(buyer):
     """Somebody who has the payment link."""
     keyring = buyer.organizer.app.extensions["ticketing"].keyring
-    return Payer(buyer, credentials.pay_secret(keyring.current, buyer.intent["id"]))
+    return Payer(buyer, credentials.pay_secret(keyring.current, buyer.intent["id"], 0))
 
 
 def test_it_pays_exactly_what_is_due_and_nothing_else_leaves(payer, buyer, node, facilitator):
@@ -329,12 +329,12 @@ def test_a_free_order_cannot(acme, facilitator):
 def test_its_page_says_what_is_signed_and_what_is_on_its_way(payer, buyer, facilitator, impatient):
     browser = Api(buyer.organizer.app.test_client(), {"Host": "tickets.example.org"})
     keyring = buyer.organizer.app.extensions["ticketing"].keyring
-    page = links.order(buyer.intent["id"], keyring)
+    page = links.order(buyer.intent["id"], 0, keyring)
     text = browser.get(page).text
     assert "you sign a permission for exactly 5.00 USDC" in text and "data-settling" not in text
     facilitator.mode = "fail"
     assert payer.pay().status_code == 202
-    for each in (page, links.payment(buyer.intent["id"], keyring)):
+    for each in (page, links.payment(buyer.intent["id"], 0, keyring)):
         text = browser.get(each).text
         assert "data-settling" in text and "A payment was signed, and is on its way." in text
         assert 'id="open-wallet"' not in text

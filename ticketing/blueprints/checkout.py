@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Response, jsonify
+from flask import Response, g, jsonify
 
 from schemas.intents import (
     ChainChoiceSchema,
@@ -26,6 +26,7 @@ from ticketing.errors import (
     CapacityChanged,
     ChainUnavailable,
     EmailClosed,
+    EmailPutBack,
     EventOver,
     HoldExtended,
     HoldNotExtendable,
@@ -90,6 +91,7 @@ blp = ApiBlueprint(
         open_view="preflight",
         secret_views=frozenset({"state_refund_address", "write_billing", "send_to_email"}),
         pay_views=frozenset({"get_payment", "tell_payer"}),
+        tag_views=frozenset({"get_checkout_intent", "get_payment"}),
     ),
     description="Order tickets, pay for them, and get admissions.",
 )
@@ -167,7 +169,7 @@ def get_checkout_intent(tenant: str, intent_id: str) -> Response:
         return jsonify(_dump(intents.read(tenant, intent_id))).get_data()
 
     # The tag is read first: so a body may be newer than its tag, but never older.
-    return of_tag(intent_versions.tag(tenant, intent_id), body)
+    return of_tag(intent_versions.tag(tenant, intent_id, g.get("link_generation")), body)
 
 
 @blp.get("/intents/<intent_id>/payment")
@@ -181,7 +183,7 @@ def get_payment(tenant: str, intent_id: str) -> Response:
     """
     # The order's own tag is a digest of more than is shown, such as where a refund goes: who knows
     # the rest could try addresses until the digest is the same.
-    version = intent_versions.tag(tenant, intent_id)
+    version = intent_versions.tag(tenant, intent_id, g.get("link_generation"))
     tag = credentials.keyed_digest(config().keyring.current, "payment-tag", version)
 
     def body() -> bytes:
@@ -200,7 +202,8 @@ def get_payment(tenant: str, intent_id: str) -> Response:
 @never_stored("admissions", "online_join_url", IN_ORDER, shown_again=_admissions_again)
 def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
     """Complete the purchase: read the chain now and settle. Repeats issue nothing twice."""
-    intent = checkout.purchase(tenant, intent_id, config(), limited_client())
+    found = g.get("intent") or intents.get(tenant, intent_id)
+    intent = checkout.purchase(found, config(), limited_client())
     if not intent.has_changed:
         nothing_changed()
     return intent, 200 if intent.status == IntentStatus.CONFIRMED else 202
@@ -299,15 +302,16 @@ def tell_payer(body: dict[str, Any], tenant: str, intent_id: str) -> None:
 @idempotent
 @blp.arguments(EmailChangeSchema)
 @blp.response(200, IntentSchema)
-@blp.raises(NotFound, MailNotConfigured, EmailClosed, TooManyChanges)
+@blp.raises(NotFound, MailNotConfigured, EmailClosed, EmailPutBack, TooManyChanges)
 @never_stored(IN_ORDER, shown_again=order_again)
 def send_to_email(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
     """Say where the mails of the order go, and get the one that is needed now: 5 times in 24 hours.
 
     That is the tickets of a confirmed order, or how to pay for one that waits. The same address
-    gets it again. The address before gets nothing more.
+    gets it again. The address before gets a mail that says so, without the new address. If it is
+    the buyer's, the mail has a button that puts it back.
     """
-    return buyer_emails.send_to(tenant, intent_id, body["email"], config())
+    return buyer_emails.send_to(g.intent, body["email"], config())
 
 
 @blp.post("/intents/<intent_id>/billing")

@@ -8,7 +8,7 @@ from schemas.base import PageQuery, page_of
 from schemas.intents import (
     AdminIntentDetailSchema,
     AdminIntentSchema,
-    EmailChangeSchema,
+    EmailCorrectionSchema,
     IntentListQuery,
     PaymentSchema,
 )
@@ -17,8 +17,9 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.roles import Role
 from ticketing.services.catalog import vouchers
-from ticketing.services.orders import buyer_emails, intents, order_search
+from ticketing.services.orders import intents, order_search
 from ticketing.services.pagination import Page
+from ticketing.services.payments import old_links
 from ticketing.web import auth
 from ticketing.web.audited import noted
 from ticketing.web.blueprint import ApiBlueprint
@@ -31,7 +32,9 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>",
     guard=auth.TenantRole(
-        reads={Role.READ, Role.FINANCE}, writes={Role.WRITE}, scope=filtered("list_intents")
+        reads={Role.READ, Role.FINANCE},
+        writes={Role.WRITE, Role.FINANCE},
+        scope=filtered("list_intents"),
     ),
     description="The buyers' orders and payments.",
 )
@@ -69,17 +72,27 @@ def _hide_codes(found: Sequence[PaymentIntent]) -> None:
 
 @blp.post("/intents/<intent_id>/email")
 @idempotent
-@blp.arguments(EmailChangeSchema)
+@blp.arguments(EmailCorrectionSchema)
 @blp.response(200, AdminIntentDetailSchema)
 @never_stored("voucher.code")
 @blp.raises(NotFound, MailNotConfigured, EmailClosed)
 def send_intent_to_email(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
     """Correct where the mails of an order go, and send the one that its buyer needs now.
 
-    That is its tickets, or how to pay for it. The same address gets it again: the same tickets.
+    That is its tickets, or how to pay for it. The same address gets it again: the same tickets. The
+    address before gets a mail that says so, without the new one. If it is the buyer's, the mail has
+    a button that puts it back. `finance` may only do this with `end_old_links`.
     """
-    send = partial(buyer_emails.send_again, caller().tenant_id, intent_id, body["email"], config())
-    found = noted(intent_id, send, lambda _: {"email": body["email"]})
+    send = partial(
+        old_links.send_again,
+        caller().tenant_id,
+        intent_id,
+        body["email"],
+        config(),
+        role=caller().role,
+        end_old_links=body["end_old_links"],
+    )
+    found = noted(intent_id, send, lambda _: body)
     _hide_codes([found])
     return found
 

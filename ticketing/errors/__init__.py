@@ -106,7 +106,8 @@ TicketingError
 │   ├── BillingClosed              billing_closed
 │   ├── TooManyApps                too_many_apps
 │   ├── TooManyPayers              too_many_payers
-│   └── EmailClosed                email_closed
+│   ├── EmailClosed                email_closed
+│   └── EmailPutBack               email_put_back
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
 │   ├── OfferEnded                 offer_ended

@@ -449,6 +449,13 @@ class EmailClosed(Conflict):
     detail = "The email address can be changed until 90 days after the event."
 
 
+class EmailPutBack(Conflict):
+    """A button in a mail put the address back. The order's link alone cannot change it any more."""
+
+    code = "email_put_back"
+    detail = "The owner of this email address put it back. Only the organizer can change it now."
+
+
 class SaleCanceled(Conflict):
     """The event or the ticket type was canceled."""
 

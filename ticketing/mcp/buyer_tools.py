@@ -118,8 +118,9 @@ def order_ticket(arguments: Arguments) -> Any:
 
     with guesses.counted(order.voucher):
         intent_id = place() if key is None else idempotency.once_for_content(key, content, place)
-    intent = intents.read(tenant.id, intent_id)
-    intent.client_secret = credentials.client_secret(config().keyring.current, intent_id)
+    intent = intents.get_by_link(tenant.id, intent_id, generation=0)
+    intents.add_payment_details([intent])
+    intent.client_secret = credentials.client_secret(config().keyring.current, intent_id, 0)
     url = for_agents.x402_url(origin.origin(), tenant, intent, config())
     if url is not None:
         intent.x402_url = url
@@ -150,11 +151,9 @@ def order_status(arguments: Arguments) -> Any:
     ticket_id. While final is false, the network may still undo the payment: ask again in a minute.
     This also confirms a free order.
     """
-    _open_order(arguments)
+    found = _open_order(arguments)
     try:
-        return checkout.purchase(
-            arguments["tenant"], arguments["intent_id"], config(), limited_client()
-        )
+        return checkout.purchase(found, config(), limited_client())
     except (PaymentRequired, IntentExpired, IntentCanceled, IntentReversed) as error:
         unpaid: PaymentIntent = error.extensions["intent"]
         unpaid.admissions, unpaid.online_join_url = [], None
@@ -177,10 +176,12 @@ def get_ticket(arguments: Arguments) -> Any:
     return admission_views.for_holder(admission, config().keyring, shows_code=True)
 
 
-def _open_order(arguments: Arguments) -> None:
-    """Check an order's secret, and count the call for this order. NotFound."""
+def _open_order(arguments: Arguments) -> PaymentIntent:
+    """Check an order's secret, count the call for this order, and return it. NotFound."""
     intent_id, secret = arguments["intent_id"], arguments["client_secret"]
-    if not credentials.is_client_secret(config().keyring, intent_id, secret):
+    generation = credentials.client_secret_generation(config().keyring, intent_id, secret)
+    if generation is None:
         rate_limit.count_also(CallClass.CHECKOUT)
         raise NotFound("This intent does not exist.")
     rate_limit.count_also(CallClass.ORDER, intent_id)
+    return intents.get_by_link(arguments["tenant"], intent_id, generation)

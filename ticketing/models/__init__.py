@@ -8,6 +8,7 @@ payment_intents.py: orders. AWAITING and UNSETTLED are conditions that indexes s
 ticket_types.py, events.py: what is sold; their stock, `held` and `sold`; an event has stock of its
     own only if it has a capacity
 messages.py: what organizers write to the people of an event
+order_emails.py: the addresses of orders whose address has changed
 series.py: what the page of a series of events says
 billing.py: who an order is billed to
 images.py: the files of pictures and logos, by their digest

@@ -144,8 +144,9 @@ class PaymentIntent(BaseModel):
     IPv6 /64, and `held_by_site` one of its IPv6 /48.
 
     `strays_version` counts the changes of its stray accounts (models/stray_accounts.py). 0: it has
-    none. `moves`: how often its buyer moved it to another network. `payees_version` counts the
-    changes of its payees (models/refunds.py), those of its stray accounts included. 0: it has none.
+    none. `moves`: how often its buyer moved it to another network. `link_generation`: how often the
+    organizer ended its links. `payees_version` counts the changes of its payees
+    (models/refunds.py), those of its stray accounts included. 0: it has none.
     """
 
     stray = ""
@@ -219,6 +220,7 @@ class PaymentIntent(BaseModel):
     strays_version = IntegerField(default=0)
     payees_version = IntegerField(default=0)
     moves = IntegerField(default=0)
+    link_generation = IntegerField(default=0)
 
     item_rows: Iterable[Any]  # of IntentItem
 

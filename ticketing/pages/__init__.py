@@ -23,6 +23,7 @@ order_accounts.py: what it shows of money on each network
 near_times.py: today, tomorrow, on Tuesday
 payee_changes.py: what the buttons of a mail do: confirm where a refund goes, or stop that
 payment_links.py: an order for somebody else who pays: what is due and how, nothing of the buyer
+mailboxes.py: the buttons of a mail that tells of another address of an order
 tickets.py, transfers.py: a ticket, to be named and passed on; an offer, to be accepted
 door.py: the scanner's page and its files as one version. The scanner is JavaScript, in static/door:
     the docstring of door.py follows a scan through its scripts

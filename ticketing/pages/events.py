@@ -108,7 +108,7 @@ def order(tenant: str, event: str) -> AnyResponse:
         made = _order(event, form, wanted)
         made = replace(made, read=checkout.read_only_type(tenant, made))
         if _may_order(made):
-            ordered = redirect(links.order(_once(tenant, made), config().keyring), 303)
+            ordered = redirect(links.order(_once(tenant, made), 0, config().keyring), 303)
             return waiting_room.leave(ordered, f"/{tenant}/{event}")
     except NotFound:
         public_listing.get_canceled_event(tenant_of_path(), event)

@@ -8,7 +8,7 @@ from ticketing import credentials
 from ticketing.errors import NotFound, TicketingError, TooManyRequests
 from ticketing.limits import CallClass
 from ticketing.locales import N_
-from ticketing.services.orders import holders
+from ticketing.services.orders import holders, intents, mailboxes
 from ticketing.services.payments import payee_changes
 from ticketing.web.auth import Counts, Security
 from ticketing.web.context import config
@@ -19,6 +19,11 @@ _TICKET_ENDED = N_(
     " If you accepted the ticket yourself, look for the new link in your mail."
 )
 """Codes are random, and old ones are not kept. So this is said of each that could be one."""
+
+_BUTTON_ENDED = N_(
+    "This button has ended: the address was confirmed, or changed again. Look for a newer mail, or"
+    " write to the organizer."
+)
 
 _NO_TICKET = N_("This ticket does not exist. Is the link complete?")
 
@@ -51,13 +56,15 @@ class Visitor(Page):
 
 @dataclass(frozen=True)
 class OrderLink(Page):
-    """Requires `{intent_id}.{client_secret}` in the path. Sets `g.order`."""
+    """Requires `{intent_id}.{client_secret}` in the path. Sets `g.order` and `g.intent`."""
 
     def check(self) -> None:
-        """Compare the client secret. NotFound."""
+        """Compare the client secret, and its generation with the order's. NotFound."""
         intent_id, _, secret = (request.view_args or {})["link"].partition(".")
-        if not credentials.is_client_secret(config().keyring, intent_id, secret):
+        generation = credentials.client_secret_generation(config().keyring, intent_id, secret)
+        if generation is None:
             raise NotFound(N_("This order does not exist. Is the link complete?"))
+        g.intent = intents.find_by_link(intent_id, generation)
         g.order = intent_id
 
     def counts(self) -> Counts:
@@ -90,13 +97,15 @@ class PayeeChangeLink(Page):
 
 @dataclass(frozen=True)
 class PaymentLink(Page):
-    """Requires `{intent_id}.{pay_secret}` in the path. Sets `g.paid_order`."""
+    """Requires `{intent_id}.{pay_secret}` in the path. Sets `g.paid_order` and `g.intent`."""
 
     def check(self) -> None:
-        """Compare the pay secret. NotFound."""
+        """Compare the pay secret, and its generation with the order's. NotFound."""
         intent_id, _, secret = (request.view_args or {})["link"].partition(".")
-        if not credentials.is_pay_secret(config().keyring, intent_id, secret):
+        generation = credentials.pay_secret_generation(config().keyring, intent_id, secret)
+        if generation is None:
             raise NotFound(N_("This payment link does not exist. Is it complete?"))
+        g.intent = intents.find_by_link(intent_id, generation)
         g.paid_order = intent_id
 
     def counts(self) -> Counts:
@@ -104,6 +113,29 @@ class PaymentLink(Page):
         if "paid_order" in g:
             return counts_for_payers(g.paid_order)
         return Counts(CallClass.CHECKOUT)
+
+
+@dataclass(frozen=True)
+class MailboxLink(Page):
+    """Requires `{intent_id}.{place}.{change_secret}` in the path. Sets `g.changed` and `g.address`.
+
+    These are the order, and the row of the address for which the button was mailed.
+    """
+
+    def check(self) -> None:
+        """Compare the secret with the one that the address's row gives. NotFound."""
+        intent_id, _, rest = (request.view_args or {})["link"].partition(".")
+        place, _, secret = rest.partition(".")
+        row = mailboxes.with_button(intent_id, place)
+        salt, change = (row and row.salt) or "", f"email {place}"
+        fits = credentials.is_change_secret(config().keyring, intent_id, change, salt, secret)
+        if row is None or not fits:
+            raise NotFound(_BUTTON_ENDED)
+        g.changed, g.address = intent_id, row
+
+    def counts(self) -> Counts:
+        """Count a good link by its order, and apart from the order's own page."""
+        return counts_for_payers(g.changed) if "changed" in g else Counts(CallClass.CHECKOUT)
 
 
 @dataclass(frozen=True)

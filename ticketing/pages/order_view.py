@@ -351,13 +351,12 @@ class OrderView:
 
 
 def read(
-    intent_id: str, config: Config, way: Way | None = None, back: str | None = None
+    intent: PaymentIntent, config: Config, way: Way | None = None, back: str | None = None
 ) -> OrderView:
-    """Return what the page of an order shows. NotFound.
+    """Return what the page of an order shows, as `intents.find` returned it.
 
     `way`: how the buyer wants to pay. `back`: the key of an account, see OrderView.
     """
-    intent = intents.find(intent_id)
     intents.add_payment_details([intent])
     admission_views.add_to_order(intent, intent.event.online_join_url, config.keyring)
     now, payments = clock.now(), intents.largest_payments_of(intent)

@@ -68,7 +68,7 @@ def show_request_code(link: str) -> AnyResponse:
 
     Few buyers open it, and it is the most expensive part of the page. So it is not in the page.
     """
-    intent = intents.find(g.order)
+    intent = g.intent
     intents.add_payment_details([intent])
     if intent.payment_uri is None:
         raise NotFound("There is nothing to pay.")
@@ -90,14 +90,14 @@ def purchase(link: str) -> AnyResponse:
 @blp.post("/o/<link>/cancel")
 def cancel(link: str) -> AnyResponse:
     """Cancel an order that has received nothing."""
-    tenant_id = intents.find(g.order).tenant_id
+    tenant_id = g.intent.tenant_id
     return _carried_out(lambda: checkout.cancel(tenant_id, g.order, config(), client()).id)
 
 
 @blp.post("/o/<link>/hold")
 def pay_from_exchange(link: str) -> AnyResponse:
     """Hold the tickets longer, and go to the steps for an exchange. The second time, only go."""
-    tenant_id = intents.find(g.order).tenant_id
+    tenant_id = g.intent.tenant_id
     try:
         with suppress(HoldExtended):
             hold_extensions.extend(tenant_id, g.order, config())
@@ -109,7 +109,7 @@ def pay_from_exchange(link: str) -> AnyResponse:
 @blp.post("/o/<link>/chain")
 def pay_on_another_network(link: str) -> AnyResponse:
     """Move the order to another of its networks. Of one that has ended, the page says so."""
-    tenant_id = intents.find(g.order).tenant_id
+    tenant_id = g.intent.tenant_id
     try:
         with suppress(IntentExpired, IntentCanceled):
             chain_id = forms.read(ChainForm)["chain_id"]
@@ -127,7 +127,7 @@ def state_refund_address(link: str) -> AnyResponse:
 
     Money that may still pay for the order is asked back with that, for good.
     """
-    tenant_id = intents.find(g.order).tenant_id
+    tenant_id = g.intent.tenant_id
 
     def state() -> str:
         stated = forms.read(RefundAddressForm)
@@ -139,9 +139,8 @@ def state_refund_address(link: str) -> AnyResponse:
 @blp.post("/o/<link>/email")
 def send_to_email(link: str) -> AnyResponse:
     """Say where the mails of the order go, and get the tickets there, or how to pay for them."""
-    tenant_id = intents.find(g.order).tenant_id
     try:
-        buyer_emails.send_to(tenant_id, g.order, forms.read(EmailForm)["email"], config())
+        buyer_emails.send_to(g.intent, forms.read(EmailForm)["email"], config())
     except TicketingError as error:
         return _refused(error)
     return redirect(f"{_path(g.order)}{_query(_chosen_way())}#mailed", 303)
@@ -163,7 +162,7 @@ def order_again(link: str) -> AnyResponse:
     try:
         return _carried_out(order)
     except _Asked:
-        event = intents.find(g.order).event
+        event = g.intent.event
         return redirect(f"/{event.tenant.slug}/{event.slug}", 303)
 
 
@@ -179,12 +178,14 @@ def pay_from_demo_wallet(link: str) -> AnyResponse:
 
 
 def _path(intent_id: str) -> str:
-    return links.order(intent_id, config().keyring)
+    """Return the path of this order's page, or of one that was made a moment ago."""
+    generation = g.intent.link_generation if intent_id == g.order else 0
+    return links.order(intent_id, generation, config().keyring)
 
 
 def _payment_link(intent_id: str) -> str:
     """Return the whole link with which somebody else can pay. It opens no tickets."""
-    return origin.origin() + links.payment(intent_id, config().keyring)
+    return origin.origin() + links.payment(intent_id, g.intent.link_generation, config().keyring)
 
 
 def _carried_out(act: Callable[[], str]) -> AnyResponse:
@@ -206,8 +207,7 @@ def _look() -> str:
     """Look for the payment. The page shows what became of the order. PaymentRequired."""
     intent_id: str = g.order
     with suppress(IntentExpired, IntentCanceled, IntentReversed):
-        tenant_id = intents.find(intent_id).tenant_id
-        checkout.purchase(tenant_id, intent_id, config(), client())
+        checkout.purchase(intents.find(intent_id), config(), client())
     return intent_id
 
 
@@ -217,7 +217,7 @@ def _once(act: Callable[[], str]) -> str:
 
 
 def _order_again() -> str:
-    before = intents.find(g.order)
+    before = g.intent
     if before.event.is_queueing:
         raise _Asked
     wanted = Order(
@@ -258,7 +258,9 @@ def _query(way: Way | None, back: str | None = None) -> str:
 
 
 def _page(form: Form, way: Way | None = None) -> str:
-    view = order_view.read(g.order, config(), way or _chosen_way(), request.args.get("back"))
+    # A form that was refused may have changed the order all the same.
+    intent = g.intent if request.method == "GET" else intents.find(g.order)
+    view = order_view.read(intent, config(), way or _chosen_way(), request.args.get("back"))
     empty = Form()
 
     def form_of(account: AccountView) -> Form:

@@ -10,7 +10,7 @@ from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import OrderLink
 from ticketing.services import admission_views
-from ticketing.services.orders import billing, intents, items, receipts
+from ticketing.services.orders import billing, items, receipts
 from ticketing.web.context import config
 
 _dump = ReceiptSchema().dump
@@ -24,7 +24,7 @@ def show_tickets(link: str) -> str:
 
     Those that the order's page does not open are left out: passed on, taken back, suspended.
     """
-    intent = intents.find(g.order)
+    intent = g.intent
     admission_views.add_to_order(intent, None, config().keyring)
     items.add_names([intent])
     return render.page(
@@ -58,7 +58,7 @@ def write_billing(link: str) -> AnyResponse:
 
     def write() -> str:
         sent = forms.read(BillingChangeSchema)
-        billing.write(intents.find(g.order).tenant_id, g.order, **sent)
+        billing.write(g.intent.tenant_id, g.order, **sent)
         return f"{_path()}/receipt"
 
     return forms.carried_out(write, _receipt)
@@ -78,4 +78,4 @@ def _receipt(form: Form) -> str:
 
 
 def _path() -> str:
-    return links.order(g.order, config().keyring)
+    return links.order(g.order, g.intent.link_generation, config().keyring)

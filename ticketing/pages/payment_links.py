@@ -112,21 +112,20 @@ class PaymentView:
 @blp.get("/_p/<link>")
 def show_payment(link: str) -> str:
     """Show how to pay what is still due."""
-    view = _read(g.paid_order, config())
+    view = _read(g.intent, config())
     return render.page(
         "payment_link.html",
         tenant=view.tenant,
         event=view.event,
         view=view,
         intent=view.intent,
-        path=links.payment(view.intent.id, config().keyring),
+        path=links.payment(view.intent.id, view.intent.link_generation, config().keyring),
         qr=qr_codes.picture,
     )
 
 
-def _read(intent_id: str, config: Config) -> PaymentView:
+def _read(intent: PaymentIntent, config: Config) -> PaymentView:
     """Return what is due of an order. NotFound if it costs nothing."""
-    intent = intents.find(intent_id)
     if intent.chain_id is None:
         raise NotFound("There is nothing to pay.")
     intents.add_payment_details([intent])

@@ -44,6 +44,7 @@ _NOT_FOUND = (
     N_("This event does not exist."),
     N_("This tenant does not exist."),
     N_("There is nothing to pay."),
+    N_("This link has ended. The organizer sent a new one to the email address of the order."),
 )
 """What services say of a page that is not there. The guards of pages have further sentences."""
 

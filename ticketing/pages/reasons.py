@@ -156,6 +156,9 @@ _REASONS = {
     "answers_closed": N_("Answers can be changed until the doors open. Ask the organizer."),
     "billing_closed": N_("This can be written until 90 days after the event. Ask the organizer."),
     "email_closed": N_("This can be changed until 90 days after the event. Ask the organizer."),
+    "email_put_back": N_(
+        "The owner of this email address put it back. Only the organizer can change it now."
+    ),
     "intent_not_cancelable": N_("Money has arrived for this order. It cannot be canceled."),
 }
 

@@ -129,7 +129,8 @@ def _place_page(form: Form) -> str:
     entry = entries.find(g.place)
     order: dict[str, Any] = {}
     if entry.intent_id is not None:
-        order = {"order_path": links.order(entry.intent_id, config().keyring)}
+        # The first link. If the organizer ended it, its page says so.
+        order = {"order_path": links.order(entry.intent_id, 0, config().keyring)}
     return render.page(
         "place.html",
         tenant=entry.tenant,

@@ -58,10 +58,10 @@ def order(
 
 
 def order_url(intent_id: str, config: Config) -> str | None:
-    """Return the link of an order's page, for its buyer. None without PUBLIC_URL."""
+    """Return the first link of an order's page, for its buyer. None without PUBLIC_URL."""
     if config.public_url is None:
         return None
-    return config.public_url + links.order(intent_id, config.keyring)
+    return config.public_url + links.order(intent_id, 0, config.keyring)
 
 
 def _device_of(caller: DoorCaller) -> str:

@@ -212,7 +212,9 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         if asked is not None:
             answers.write(intent, asked)
     intents.add_payment_details([intent])
-    intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
+    intent.client_secret = credentials.client_secret(
+        config.keyring.current, intent.id, generation=0
+    )
     return intent
 
 
@@ -241,7 +243,8 @@ def unpaid_of_form(order: Order) -> PaymentIntent | None:
     form again. Without this, her own first order would be why nothing is left.
     """
     found = _order_of_form(order)
-    return found if found is not None and found.is_unpaid else None
+    is_replaceable = found is not None and found.is_unpaid and not found.link_generation
+    return found if is_replaceable else None
 
 
 def look_at_replaced(order: Order, config: Config) -> None:
@@ -268,6 +271,8 @@ def _replace_order_of(order: Order, wanted: Sequence[Line]) -> str | None:
     found = _order_of_form(order)
     if found is None:
         return order.form[0]
+    if found.link_generation:
+        return None  # the form's browser has the link that ended
     type_ids = [line.ticket_type.id for line in wanted]
     voucher = wanted[0].voucher
     voucher_ids = () if voucher is None else (voucher.id,)
@@ -330,18 +335,15 @@ def _check(wanted: Sequence[Line], order: Order) -> None:
     )
 
 
-def purchase(
-    tenant_reference: str, intent_id: str, config: Config, client: Sequence[str] = ()
-) -> PaymentIntent:
-    """Read the chain now and settle the intent. Return it with its admissions.
+def purchase(found: PaymentIntent, config: Config, client: Sequence[str] = ()) -> PaymentIntent:
+    """Read the chain now and settle an intent as it was found. Return it with its admissions.
 
     The result is confirmed or processing. A free order is confirmed. Repeated calls issue
-    admissions only once. `client` as in `Order`: it waits for one node at a time. NotFound.
+    admissions only once. `client` as in `Order`: it waits for one node at a time.
     PaymentRequired, IntentExpired, IntentCanceled and IntentReversed, each with the `intent`.
     ChainUnavailable if the result depends on a chain that cannot be read. NodesBusy if too many
     wait. LookedJustNow if the order was found unpaid a moment ago.
     """
-    found = intents.get(tenant_reference, intent_id)
     before = found.status
     intent = _looked_for(found, config, client)
     intents.keep_names(found, intent)

@@ -1,7 +1,8 @@
 """Erase personal data: names and email addresses of buyers, holders, and recipients of offers.
 
-Who waited for tickets, too. Their answers to questions, who their orders are billed to and what
-pages told about their payments are deleted, and their waiting mails are dropped.
+Who waited for tickets, too. Their answers to questions, who their orders are billed to, their
+former addresses and what pages told about their payments are deleted, and their waiting mails are
+dropped.
 
 Amounts, chain addresses and transactions stay. Names in the audit log are in a table beside it, so
 the log itself stays append-only.
@@ -21,6 +22,7 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.audit_log import AuditLogPeople
 from ticketing.models.billing import Billing
 from ticketing.models.events import Event
+from ticketing.models.order_emails import OrderEmail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payment_reports import PaymentReport
 from ticketing.models.questions import Answer, Question
@@ -173,6 +175,7 @@ def _erase_buyers(of: Expression) -> None:
     Billing.delete().where(Billing.intent.in_(orders)).execute()
     # A payment that never came is on no chain. Those that came keep how they are proven.
     PaymentReport.delete().where(PaymentReport.intent.in_(orders)).execute()
+    OrderEmail.delete().where(OrderEmail.intent.in_(orders)).execute()
 
 
 def _erase_waiting(of: Expression) -> None:

@@ -35,13 +35,14 @@ def find(environ: dict[str, Any], extensions: dict[str, Any]) -> Ready | None:
     tenant, intent_id = path.groups()
     config: Config = extensions["ticketing"]
     secret = authorization.removeprefix("Bearer ")
-    if not credentials.is_client_secret(config.keyring, intent_id, secret):
+    generation = credentials.client_secret_generation(config.keyring, intent_id, secret)
+    if generation is None:
         return None
     allowance = rate_limit.spend(environ, extensions["limiter"], config, CallClass.ORDER, intent_id)
     if allowance is not None and not allowance.granted:
         return None
     try:
-        tag = intent_versions.tag(tenant, intent_id)
+        tag = intent_versions.tag(tenant, intent_id, generation)
     except NotFound:
         return None
     if not conditional.has_tag(known, tag):

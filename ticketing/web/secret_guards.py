@@ -12,7 +12,7 @@ from ticketing.errors import InsufficientRole, NotFound, TicketingError, WrongTe
 from ticketing.limits import WIDE_FACTOR, CallClass
 from ticketing.roles import SCANNING, Role
 from ticketing.services.door import devices
-from ticketing.services.orders import holders
+from ticketing.services.orders import holders, intents
 from ticketing.web.auth import (
     API_KEY,
     BEARER,
@@ -39,12 +39,13 @@ class Buyer:
 
     The `open_view`, which opens an intent, lets everybody in. The `secret_views` accept only the
     client secret, whatever the role of another credential. The `pay_views` accept the pay secret
-    too.
+    too. The `tag_views` read the order's tag, with `g.link_generation`.
     """
 
     open_view: str | None = None
     secret_views: frozenset[str] = frozenset()
     pay_views: frozenset[str] = frozenset()
+    tag_views: frozenset[str] = frozenset()
 
     def check(self) -> None:
         """Check whether the request may open an intent, or use the intent in its path.
@@ -64,12 +65,27 @@ class Buyer:
         intent_id = (request.view_args or {})["intent_id"]
         keyring = config().keyring
         is_of_payer = any(map(is_view, self.pay_views))
-        if is_of_payer and credentials.is_pay_secret(keyring, intent_id, secret):
-            g.paid_order = intent_id
-            return
-        if not credentials.is_client_secret(keyring, intent_id, secret):
+        if is_of_payer:
+            generation = credentials.pay_secret_generation(keyring, intent_id, secret)
+            if generation is not None:
+                self._find(intent_id, generation)
+                g.paid_order = intent_id
+                return
+        generation = credentials.client_secret_generation(keyring, intent_id, secret)
+        if generation is None:
             raise NotFound("This intent does not exist.")
+        self._find(intent_id, generation)
         g.order = intent_id
+
+    def _find(self, intent_id: str, generation: int) -> None:
+        """Check that a secret has not ended. Keep the order for the view.
+
+        The `tag_views` check it with their tag, so that a poll is one query.
+        """
+        g.link_generation = generation
+        if not any(map(is_view, self.tag_views)):
+            path = request.view_args or {}
+            g.intent = intents.get_by_link(path["tenant"], intent_id, generation)
 
     def counts(self) -> Counts:
         """Count a valid secret by its order, because many buyers can share one address."""

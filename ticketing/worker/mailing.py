@@ -46,6 +46,7 @@ from ticketing.services.mail.budgets import Budget
 from ticketing.services.mail.daily_bound import Today
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.notifications import mail_queue
+from ticketing.services.orders import accounts
 
 LEASE = "mails"
 
@@ -184,7 +185,7 @@ class Mailer:
         today = self._today[mail.tenant_id]
         is_reached = today.is_reached if by_stranger else today.is_reached_by_tenant
         order = budgets.order_of(mail) if is_reached else None
-        if not is_reached or (order is not None and budgets.is_paid(order)):
+        if not is_reached or (order is not None and accounts.has_money(order)):
             return False
         mail_queue.postpone(mail, today.free_at)
         log.info("mail %s (%s) waits: its tenant had enough today", mail.id, mail.kind)

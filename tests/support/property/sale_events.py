@@ -12,6 +12,7 @@ from ticketing.models.events import Event
 from ticketing.services import checkout
 from ticketing.services.access import tenants
 from ticketing.services.catalog import events, ticket_types
+from ticketing.services.orders import intents
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import hold_extensions, home_choice, refund_addresses
 
@@ -50,7 +51,7 @@ class Sales(Core):
         """Purchase an order."""
         if intent := self.intent(who):
             with refused("chain_unavailable", *NOT_PAID):
-                checkout.purchase(SLUG, intent.id, self.config)
+                checkout.purchase(intents.get(SLUG, intent.id), self.config)
 
     def cancel(self, who: int) -> None:
         """Cancel an order."""

@@ -35,10 +35,10 @@ class PagesDrive(NotificationsDrive):
         made = self._send(order, {"ticket_id": self.ticket["id"]}).headers["Location"]
         intent_id = made.removeprefix(links.ORDER).partition(".")[0]
         keyring = self.app.extensions["ticketing"].keyring
-        to_pay = links.payment(intent_id, keyring)
+        to_pay = links.payment(intent_id, 0, keyring)
         for page in (made, f"{made}/request.png", f"{made}/payment-link.png", to_pay):
             assert self._see(page).status_code == 200, page
-        payer = {"Authorization": f"Bearer {credentials.pay_secret(keyring.current, intent_id)}"}
+        payer = {"Authorization": f"Bearer {credentials.pay_secret(keyring.current, intent_id, 0)}"}
         due = f"{self.acme.checkout}/intents/{intent_id}/payment"
         assert Api(self.app.test_client(), payer).get(due).status_code == 200
         for form in ("purchase", "demo-payment", "purchase"):

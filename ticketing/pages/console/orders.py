@@ -5,7 +5,7 @@ from functools import partial
 from flask import redirect
 from werkzeug import Response as AnyResponse
 
-from schemas.forms import EmailForm
+from schemas.forms import EmailCorrectionForm
 from ticketing.constants import Flag, IntentStatus
 from ticketing.pages import forms
 from ticketing.pages.console import list_filters, paths, timeline, words
@@ -16,8 +16,8 @@ from ticketing.roles import Role
 from ticketing.services import chains, erasure
 from ticketing.services.catalog import titles
 from ticketing.services.notifications import mail_queue, reading
-from ticketing.services.orders import buyer_emails, intents, order_search, payees_shown
-from ticketing.services.payments import refunds
+from ticketing.services.orders import accounts, intents, order_search, payees_shown
+from ticketing.services.payments import old_links, refunds
 from ticketing.web.audited import erased, noted
 from ticketing.web.context import caller, config
 from ticketing.web.event_scope import filtered
@@ -28,7 +28,7 @@ blp = ConsoleBlueprint(
     "orders",
     __name__,
     reads={Role.READ, Role.FINANCE},
-    writes={Role.WRITE},
+    writes={Role.WRITE, Role.FINANCE},
     scope=filtered("list_orders"),
 )
 erasing = ConsoleBlueprint("order_erasure", __name__, reads={Role.ADMIN}, writes={Role.ADMIN})
@@ -75,11 +75,19 @@ def send_again(intent_id: str) -> AnyResponse:
     """Correct where the mails of an order go, and send the one that its buyer needs now."""
 
     def send() -> str:
-        email = forms.read(EmailForm)["email"]
+        sent = forms.read(EmailCorrectionForm)
         noted(
             intent_id,
-            partial(buyer_emails.send_again, caller().tenant_id, intent_id, email, config()),
-            lambda _: {"email": email},
+            partial(
+                old_links.send_again,
+                caller().tenant_id,
+                intent_id,
+                sent["email"],
+                config(),
+                role=caller().role,
+                end_old_links=sent["end_old_links"],
+            ),
+            lambda _: sent,
             action="intents_send_intent_to_email",
         )
         return f"{PATH}/{intent_id}#sent-again"
@@ -97,6 +105,7 @@ def _page(intent_id: str, form: Form) -> str:
         form=form,
         writes_mail=config().smtp is not None,
         order=order,
+        has_money=accounts.has_money(order),
         zone=order.event.timezone,
         network=None if order.chain_id is None else chains.name_of(order.chain_id, config()),
         strays=[refunds.owed_for(each) for each in order.strays],

@@ -25,7 +25,7 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import RefundAddress
 from ticketing.notification_types import ASKED_BY_ANYBODY, ASKED_FOR, MailKind
 from ticketing.services.mail import recipients
-from ticketing.services.orders import accounts
+from ticketing.services.orders import accounts, mailboxes
 
 _DAY = timedelta(days=1)
 
@@ -94,20 +94,15 @@ def was_asked_for(mail: Mail) -> bool:
     return mail.kind in ASKED_FOR and mail.notification_id is None
 
 
-def is_paid(order: PaymentIntent) -> bool:
-    """Return whether money was received for an order. It may be undone, or sent back."""
-    if order.amount_received > 0 or (order.amount > 0 and order.status in SOLD):
-        return True
-    return any(account.amount_received > 0 for account in accounts.strays_of(order))
-
-
 def _is_by_stranger(mail: Mail, order: PaymentIntent | None) -> bool:
     if mail.kind == MailKind.TRANSFER_OFFERED:
         return True
     if order is not None and was_asked_for(mail):
         # A part of the price is little money for many mails to any address.
         return order.amount == 0 or order.status not in SOLD
-    if order is not None and is_paid(order):
+    if order is not None and mail.kind == MailKind.EMAIL_CHANGED:
+        return _is_to_nobody_proven(mail, order)
+    if order is not None and accounts.has_money(order):
         return False
     if mail.kind == MailKind.TICKET:
         # The organizer adds guests and reissues codes. Holders pass tickets on.
@@ -120,6 +115,18 @@ def _is_by_stranger(mail: Mail, order: PaymentIntent | None) -> bool:
         MailKind.ANSWERS_MISSING,
     )
     return is_of_order and order is not None and order.held_by is not None
+
+
+def _is_to_nobody_proven(mail: Mail, order: PaymentIntent) -> bool:
+    """Return whether a stranger chose the address that is told of another one.
+
+    A mailbox that the buyer of a paid order has proven is always told: else whoever has the link
+    could fill its budget first.
+    """
+    if not accounts.has_money(order):
+        return True
+    is_sold = order.amount > 0 and order.status in SOLD
+    return not is_sold and mail.recipient not in mailboxes.of(order).buyers
 
 
 def _is_order_of(subject: str) -> Expression | None:

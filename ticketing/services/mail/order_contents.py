@@ -11,6 +11,7 @@ from ticketing.config import Config
 from ticketing.constants import RESOLD_REASON, AdmissionStatus, IntentStatus, Publication
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.notifications import Mail
+from ticketing.models.order_emails import EmailPlace
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import PROVEN
 from ticketing.models.stray_accounts import Account
@@ -25,6 +26,7 @@ from ticketing.services.orders import (
     admissions,
     answers,
     items,
+    mailboxes,
     payees_shown,
     transfers,
 )
@@ -102,7 +104,7 @@ def order_confirmed(mail: Mail, config: Config) -> Facts | None:
     types = _types_of(usable)
     for each in usable:
         each.event, each.intent = intent.event, intent
-    says_names = budgets.is_paid(intent)
+    says_names = accounts.has_money(intent)
     tickets = [
         values.ticket(each, types[each.ticket_type_id], config, says_name=says_names)
         for each in usable
@@ -236,6 +238,24 @@ def refund_settled(mail: Mail, config: Config) -> Facts | None:
     }
 
 
+def email_changed(mail: Mail, config: Config) -> Facts | None:
+    """That mails of an order go to another address, for one of before. It has no link of the order.
+
+    `put_back_url` and `confirm_url` are the buttons of a mailbox that the buyer has proven.
+    """
+    intent = _intent(mail)
+    if intent is None or mail.recipient == intent.buyer_email:
+        return None
+    rows = mailboxes.rows_of(intent)
+    proven, present = mailboxes.last_proven(rows), rows.get(EmailPlace.PRESENT)
+    urls: dict[str, str | None] = {"put_back_url": None, "confirm_url": None}
+    if proven is not None and proven.email == mail.recipient:
+        urls["put_back_url"] = values.mailbox_link(proven, config)
+        if present is not None and not mailboxes.counts(present, clock.now()):
+            urls["confirm_url"] = values.mailbox_link(present, config)
+    return {"event": values.event(intent.event, config), "spoken": intent.locale, **urls}
+
+
 def event_canceled(mail: Mail, config: Config) -> Facts | None:
     """That an event is canceled, and all that its buyer gets back: planning sends no other mail."""
     intent = _intent(mail)
@@ -310,7 +330,7 @@ def of_order(intent: PaymentIntent, config: Config) -> Facts:
     An order that nobody has paid for costs nothing: anybody could send any text as a name to any
     address. So only an order that received money has the name that the buyer wrote.
     """
-    name = intent.buyer_name if budgets.is_paid(intent) else None
+    name = intent.buyer_name if accounts.has_money(intent) else None
     return {
         "name": name and plain(name, NAME),
         "event": values.event(intent.event, config),

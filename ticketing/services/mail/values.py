@@ -11,6 +11,7 @@ from ticketing.constants import EventType, Publication
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
 from ticketing.models.notifications import Mail, Notification
+from ticketing.models.order_emails import OrderEmail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
@@ -33,7 +34,15 @@ def data_of(mail: Mail) -> Facts | None:
 
 def order_link(intent: PaymentIntent, config: Config) -> str:
     """Return the link to an order's page. Everybody who has it can act as the buyer."""
-    return f"{config.public_url}{links.order(intent.id, config.keyring)}"
+    return f"{config.public_url}{links.order(intent.id, intent.link_generation, config.keyring)}"
+
+
+def mailbox_link(row: OrderEmail, config: Config) -> str | None:
+    """Return the link of the button for an order's address. None: it has none, or it has ended."""
+    if row.salt is None:
+        return None
+    path = links.mailbox(row.intent_id, row.place, row.salt, config.keyring)
+    return f"{config.public_url}{path}"
 
 
 def ticket_link(admission: Admission, config: Config) -> str:

@@ -36,8 +36,8 @@ def offered(mail: Mail, config: Config) -> Facts | None:
     intent = None if entry is None else entry.intent
     if entry is None or intent is None or intent.status != IntentStatus.AWAITING_PAYMENT:
         return None
-    if clock.now() > intent.expires_at - _SOON:
-        return None
+    if clock.now() > intent.expires_at - _SOON or intent.link_generation:
+        return None  # too late, or the order's new link is for another address
     return {
         **_common(entry, config),
         **order_contents.bought(intent),

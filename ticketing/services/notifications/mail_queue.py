@@ -95,10 +95,10 @@ def add(rows: Iterable[dict[str, Any]]) -> None:
 
 
 def replace(row: dict[str, Any]) -> None:
-    """Insert a mail instead of those of its kind about its subject that wait."""
+    """Insert a mail instead of those of its kind about its subject that wait, for its recipient."""
     same = Mail.select().where(Mail.subject == row["subject"], Mail.kind == row["kind"])
     for mail in list(same):
-        if mail.status == MailStatus.WAITING:
+        if mail.status == MailStatus.WAITING and mail.recipient == row["recipient"]:
             withdraw(mail)
     add([row])
 

@@ -22,7 +22,8 @@ intents.py: find and list orders; their payment details
 intent_versions.py: the ETag of an order: it changes when the API would show something else
 finality.py: which orders are confirmed before their payment is final, and how long that takes
 billing.py: who an order is billed to; receipts.py: its receipt, on which every amount adds up
-buyer_emails.py: where the mails of an order go, as its buyer says
+buyer_emails.py: where the mails of an order go, as its buyer says; who is told when that changes
+mailboxes.py: which addresses of an order are its buyer's
 order_search.py: finds orders by what people know of them
 admissions.py: issued when an order is confirmed; suspended while its payment is missing; void is
     final

@@ -8,6 +8,7 @@ from typing import Any
 
 from peewee import JOIN, Expression, ModelSelect, fn
 
+from ticketing.constants import SOLD
 from ticketing.errors import NoRefundDue
 from ticketing.models.base import literal
 from ticketing.models.payment_intents import (
@@ -175,6 +176,13 @@ def strays_of(intent: PaymentIntent) -> Sequence[StrayAccount]:
     for account in found:
         account.intent = intent
     return sorted(found, key=lambda account: str(account.id))
+
+
+def has_money(order: PaymentIntent) -> bool:
+    """Return whether money was received for an order. It may be undone, or sent back."""
+    if order.amount_received > 0 or (order.amount > 0 and order.status in SOLD):
+        return True
+    return any(account.amount_received > 0 for account in strays_of(order))
 
 
 def of_intents(intents: Iterable[PaymentIntent]) -> dict[str, Sequence[StrayAccount]]:

@@ -17,6 +17,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
 from ticketing.models.tenants import Tenant
+from ticketing.services.orders import intents
 
 _SHOWN = (
     PaymentIntent.status,
@@ -51,16 +52,24 @@ _LAST_REFUND = Refund.select(fn.MAX(Refund.id)).where(
 @Prepared
 def _of(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
     return (
-        PaymentIntent.select(*_SHOWN, ChainState.block_number, _LAST_REFUND)
+        PaymentIntent.select(
+            *_SHOWN, ChainState.block_number, _LAST_REFUND, PaymentIntent.link_generation
+        )
         .join_from(PaymentIntent, Tenant)
         .join_from(PaymentIntent, ChainState, JOIN.LEFT_OUTER, on=_COUNTS_BLOCKS)
         .where(PaymentIntent.id == intent_id, (Tenant.id == tenant) | (Tenant.slug == tenant))
     )
 
 
-def tag(tenant_reference: str, intent_id: str) -> str:
-    """Return the version of an intent of the tenant with this slug or id. One query. NotFound."""
+def tag(tenant_reference: str, intent_id: str, generation: int | None = None) -> str:
+    """Return the version of an intent of the tenant with this slug or id. One query. NotFound.
+
+    `generation`: that of the secret that asks, if one does. NotFound, too, if that has ended.
+    """
     rows = _of.tuples(tenant=tenant_reference, intent_id=intent_id)
     if not rows:
         raise NotFound("This intent does not exist.")
-    return hashlib.blake2b(repr(rows[0]).encode(), digest_size=12).hexdigest()
+    *shown, current = rows[0]
+    if generation is not None:
+        intents.check_link(current, generation)
+    return hashlib.blake2b(repr(tuple(shown)).encode(), digest_size=12).hexdigest()

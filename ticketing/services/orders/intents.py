@@ -125,7 +125,7 @@ def event_of(tenant_id: str, intent_id: str) -> str | None:
 
 
 def find(intent_id: str) -> PaymentIntent:
-    """Return an intent of any tenant, for a caller whose client secret is good. NotFound.
+    """Return an intent of any tenant, for a caller whose secret was compared before. NotFound.
 
     It has its event, ticket type and tenant.
     """
@@ -133,6 +133,31 @@ def find(intent_id: str) -> PaymentIntent:
     if intent is None:
         raise NotFound("This intent does not exist.")
     return _named(intent)
+
+
+def get_by_link(tenant_reference: str, intent_id: str, generation: int) -> PaymentIntent:
+    """Return one intent of a tenant, for a secret of this generation. NotFound."""
+    intent = get(tenant_reference, intent_id)
+    check_link(intent.link_generation, generation)
+    return intent
+
+
+def find_by_link(intent_id: str, generation: int) -> PaymentIntent:
+    """Return an intent of any tenant, for a secret of this generation. NotFound.
+
+    It has its event, ticket type and tenant.
+    """
+    intent = find(intent_id)
+    check_link(intent.link_generation, generation)
+    return intent
+
+
+def check_link(current: int, generation: int) -> None:
+    """Check that a secret is of the current generation of an order's links. NotFound."""
+    if generation != current:
+        raise NotFound(
+            "This link has ended. The organizer sent a new one to the email address of the order."
+        )
 
 
 def _named(intent: PaymentIntent) -> PaymentIntent:

@@ -20,6 +20,7 @@ late_orders.py: whether money after the hold still buys the seats (`_may_buy`: w
     before the event's end, price not risen, on sale; `take_seats`: seats left), else it is owed.
     `covering` in payment_sums.py says which transfer can: a single one that covers the full amount,
     while nothing older is owed
+old_links.py: ends the links of an order whose address the organizer changes
 payees.py: who may get a refund, and how much of a transfer counts (`countable`): pure rules
 payer_proofs.py: which account has proven that it paid, so that a refund goes back to it unasked
 strays.py: what is owed of money on another network than the order's, or in another token

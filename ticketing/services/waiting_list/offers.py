@@ -29,7 +29,7 @@ from ticketing.services import checkout, order_terms
 from ticketing.services.checkout import Order
 from ticketing.services.leases import LeaseHolder
 from ticketing.services.notifications import mail_queue
-from ticketing.services.orders import holds, stock, waiting_ends, waiting_rules
+from ticketing.services.orders import holds, intents, stock, waiting_ends, waiting_rules
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.waiting_list import entries
 from ticketing.waiting_list import SHORTEST_OFFER, EntryStatus
@@ -135,8 +135,11 @@ def offer(entry_id: str, config: Config) -> None:
 def leave(entry_id: str, config: Config, client: Sequence[str] = ()) -> None:
     """Give a place up, or what was offered. Nothing is kept of who waited. A repeat is no error.
 
-    What `withdraw` and entries.end raise.
+    What `withdraw` and entries.end raise. NotFound, too, if the order's first links have ended.
     """
+    found = entries.find(entry_id)
+    if found.intent is not None:
+        intents.check_link(found.intent.link_generation, generation=0)
     withdraw(entry_id, config, client)
     entries.end(entry_id)
 

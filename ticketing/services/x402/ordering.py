@@ -14,7 +14,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, checkout, order_terms
-from ticketing.services.orders import holds, order_rules
+from ticketing.services.orders import holds, intents, order_rules
 from ticketing.services.orders.lines import Line
 from ticketing.services.x402 import goods, pricing, requirements, sales, share
 from ticketing.services.x402.asked import Asked
@@ -149,7 +149,8 @@ def order(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) 
 def of_key(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -> Sale | None:
     """Return the present state of the order with this Idempotency-Key. None: there is none.
 
-    SignatureRequired, KeyReused, OrderEnded, IntentReversed, X402NotEnabled.
+    NotFound if its links have ended. SignatureRequired, KeyReused, OrderEnded, IntentReversed,
+    X402NotEnabled.
     """
     known = sales.order_of_key(tenant, digests)
     return None if known is None else _present(known, asked, config)
@@ -178,6 +179,7 @@ def _new(
 
 
 def _present(intent: PaymentIntent, asked: Asked, config: Config) -> Sale:
+    intents.check_link(intent.link_generation, generation=0)  # its key is as old as the order
     if not (asked.is_path_of(intent) and asked.is_body_of(intent, config.keyring)):
         raise KeyReused
     intent, _ = sales.look(intent, config)

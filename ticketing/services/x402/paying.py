@@ -92,8 +92,8 @@ def _is_claimed(intent: PaymentIntent, offered: str, keyring: Keyring) -> bool:
     """Return whether a claim is that of an order, or of the price that was named before it."""
     named = price_claims.read(offered, intent.tenant_id, keyring)
     if named is not None:
-        return named.is_of(intent)
-    return order_claim.is_claim(keyring, intent.id, offered)
+        return named.is_of(intent) and not intent.link_generation
+    return order_claim.is_claim(keyring, intent.id, intent.link_generation, offered)
 
 
 def _check_terms(intent: PaymentIntent, payment: Payment, config: Config) -> None:

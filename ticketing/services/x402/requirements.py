@@ -171,11 +171,13 @@ def asking(intent: PaymentIntent, config: Config, reason: str | None = None) -> 
     if not ways:
         raise OrderEnded(intent=intent)
     accepts = [public(way, intent.terms.address, intent.expires_at) for way in ways]
-    claim = order_claim.claim(config.keyring.current, intent.id)
+    claim = order_claim.claim(config.keyring.current, intent.id, intent.link_generation)
     return SignatureRequired(
         message(goods.of_order(intent), accepts, intent.amount_due, claim, config, reason),
         intent=intent,
-        client_secret=credentials.client_secret(config.keyring.current, intent.id),
+        client_secret=credentials.client_secret(
+            config.keyring.current, intent.id, intent.link_generation
+        ),
     )
 
 

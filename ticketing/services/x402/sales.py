@@ -79,7 +79,9 @@ def present(intent: PaymentIntent, config: Config, payer: str | None = None) -> 
     `payer`: whose transfer the receipt names, if there are several. OrderEnded. IntentReversed.
     """
     intents.add_payment_details([intent])
-    intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
+    intent.client_secret = credentials.client_secret(
+        config.keyring.current, intent.id, intent.link_generation
+    )
     if intent.status == IntentStatus.CONFIRMED:
         admission_views.add_to_order(intent, intent.event.online_join_url, config.keyring)
         return Sale(intent, receipt=_receipt(intent, payer))
