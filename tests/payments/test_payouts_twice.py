@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.backups import Backup
 from tests.support.factories import CHAIN, cli, new_organizer, worker_once
 from tests.support.payouts import (
     OTHER,
@@ -22,11 +23,9 @@ from ticketing.chain.answers import TRANSFER_TOPIC
 from ticketing.chain.refunded_events import ListedPayment
 from ticketing.config import load
 from ticketing.models.admissions import Admission
-from ticketing.models.chains import ChainBlock, ChainState
+from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payouts import Payout, PayoutCursor, PayoutEvent
-from ticketing.models.refunds import Refund
-from ticketing.models.ticket_types import TicketType
 from ticketing.services.payments import payout_events, refund_settlement
 from ticketing.worker.watcher import Watcher
 from tools import anvil
@@ -181,28 +180,6 @@ def test_a_payer_with_a_token_of_his_own_stops_nobody(app, node, venue, code):
     # Its event paid nothing, and nobody else is the worse for it.
     assert listed(evil, node, OTHER)["unbooked"] == []
     assert PayoutEvent.select().where(PayoutEvent.tenant_id == evil.id).count() == 0
-
-
-class Backup:
-    """The database as it was: it does not know what was listed, booked and read since then."""
-
-    CHANGED = (PaymentIntent, Admission, TicketType, ChainState)
-    ADDED = (Payout, PayoutEvent, PayoutCursor, Refund)
-
-    def __init__(self):
-        self._rows = {model: list(model.select()) for model in (*self.CHANGED, *self.ADDED)}
-
-    def restore(self, app, node):
-        for model, rows in self._rows.items():
-            if model in self.ADDED:
-                model.delete().execute()
-            for row in rows:
-                row.save(force_insert=model in self.ADDED)
-        (state,) = self._rows[ChainState]
-        ChainBlock.delete().where(ChainBlock.number > state.block_number).execute()
-        cli(app, "db", "restored")
-        # Blocks that are mined after the restore.
-        pass_hours(node, 0.1)
 
 
 def test_after_a_restore_nobody_gets_a_list_before_all_was_read(app, node, venue):
