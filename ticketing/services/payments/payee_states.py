@@ -16,7 +16,7 @@ from ticketing.models.payouts import Payout
 from ticketing.models.refunds import WAITING, RefundAddress
 from ticketing.models.stray_accounts import Account
 from ticketing.services.access import actors
-from ticketing.services.orders import payees_shown
+from ticketing.services.orders import mailboxes, payees_shown
 from ticketing.services.orders.accounts import Kind
 
 _DAY = timedelta(days=1)
@@ -63,7 +63,7 @@ def of(accounts: Sequence[Account]) -> dict[str, PayeeState]:
         facts = _Facts(
             names=_names(some[0].tenant_id, rows),
             payers=_payers(some, rows),
-            set_by_staff=_set_by_staff(some),
+            set_by_staff=_set_by_staff(some, rows),
         )
         for account in some:
             found[account.id] = _state(account, rows[account.id], facts)
@@ -159,6 +159,18 @@ def _payers(
     return found
 
 
-def _set_by_staff(accounts: Sequence[Account]) -> Mapping[str, datetime]:
-    """Return when the organizer's side set the email address that an order has now, by order."""
-    return {}
+def _set_by_staff(
+    accounts: Sequence[Account], rows: Mapping[str, Sequence[RefundAddress]]
+) -> Mapping[str, datetime]:
+    """Return when the organizer's side changed the email address of an order, by order.
+
+    It matters only where somebody with the order's link has stated the payee.
+    """
+    found: dict[str, datetime] = {}
+    for account in accounts:
+        payee = payees_shown.payee_in(rows[account.id])
+        if payee is not None and payee.source == PayeeSource.STATED:
+            changed_at = mailboxes.of(account.order).changed_by_staff_at
+            if changed_at is not None:
+                found[account.intent_id] = changed_at
+    return found
