@@ -28,7 +28,7 @@ COLUMNS = (
     "send",
 )
 SENT = "yes"
-LEFT_OUT = {"no_refund_address", "balance_too_low", "not_seen", RECEIVER}
+LEFT_OUT = {"no_refund_address", "waits", "balance_too_low", "not_seen", RECEIVER}
 LONGEST_VALID_SECONDS = 72 * 3600
 
 

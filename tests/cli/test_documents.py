@@ -154,7 +154,7 @@ def test_a_sale_and_what_comes_after_it(shell, stack):
         '"outcome":"undone"',
         '"status":"void"',
         '"status":"settled"',
-        '"refund_address":"0x90F79bf6EB2c4f870365E785982E1f101E93b906"',
+        '"waiting_address":"0x90F79bf6EB2c4f870365E785982E1f101E93b906"',
         '"codes":[',
         '"status":"canceled"',
     ):

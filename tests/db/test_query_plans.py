@@ -389,6 +389,9 @@ class Drive(
         for account in (2, 3):
             address = {"address": self.node.rpc("eth_accounts")[account]}
             assert post_twice(buyer.api, f"{buyer.path}/refund-address", address).status_code == 200
+        path = f"{self.acme.path}/refunds/{buyer.intent['id']}/payee"
+        entered = self.key_of("acme").put(path, {**address, "reason": "the buyer called"})
+        assert entered.status_code == 200
         sender = self.node.rpc("eth_accounts")[5]
         anvil.mint(self.node.rpc, anvil.TOKEN_ADDRESS, sender, 7)
         sent = anvil.transfer(self.node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)

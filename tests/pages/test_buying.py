@@ -99,7 +99,7 @@ def test_a_buyer_whose_money_is_owed_gets_it_back(order, node, remote, visit):
     bought.pay(2_000_000)
     bought.says("Received 2.00, still to pay 3.00")
     pass_deadline(node)
-    bought.says("We hold 2.00 USDC for you")
+    bought.says("You get 2.00 USDC back")
 
     page.get_by_label("Where should it go back to?").fill("0x12")
     page.get_by_role("button", name="Send it there").click()

@@ -103,4 +103,4 @@ def test_after_it_was_sold_on(acme, node, ticket, ada, path, api, send):
     assert "9.00 USDC are paid back" in page and "The organizer has taken" not in page
     order = read(ada)
     assert "It was given back, and somebody else has its place." in order
-    assert "We hold 9.00 USDC for you" in order and ADDRESS in order
+    assert "You get 9.00 USDC back" in order and ADDRESS in order

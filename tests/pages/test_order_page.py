@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.support import payees
 from tests.support.admissions import FREE, admissions_of, given, reissue, sold, void
 from tests.support.carts import buyer_of, shop_of_two
 from tests.support.factories import cli, worker_once
@@ -175,12 +176,13 @@ def test_an_expired_order_that_received_nothing_can_be_ordered_again(buyer, node
 def test_money_of_an_expired_order_goes_back_to_the_stated_address(buyer, node):
     buyer.pay(node, 2_000_000)
     expire(buyer, node)
-    assert status(show(buyer)) == "We hold 2.00 USDC for you"
+    assert status(show(buyer)) == "You get 2.00 USDC back"
     assert "Do not pay again." in read(buyer) and "Where should it go back to?" in read(buyer)
     assert f'action="{link(buyer)}/again"' not in show(buyer)
 
     assert press(buyer, "refund-address", address=FRIEND_ADDRESS.lower()).status_code == 303
     assert FRIEND_ADDRESS in read(buyer)
+    payees.confirm(buyer)
 
     sent = give_back(node, 2_000_000, FRIEND_ADDRESS)
     assert settle(buyer.organizer, buyer, sent).status_code == 200
@@ -203,7 +205,7 @@ def test_a_refund_waits_until_the_payment_is_final(three_deep, buyer, node):
 
 def test_a_waived_refund_is_said(acme, node):
     buyer = overpay(acme, node)
-    assert "We hold 0.000007 USDC for you" in read(buyer)
+    assert "You get 0.000007 USDC back" in read(buyer)
     assert status(show(buyer)) == "Paid" and "You keep your tickets." in read(buyer)
     assert waive(acme, buyer, 7).status_code == 200
     assert "Acme has decided not to send 0.000007 USDC back." in read(buyer)
@@ -221,7 +223,7 @@ def test_money_for_a_canceled_order_is_owed(buyer, node):
     pass_hours(node, 2)
     for _ in range(3):
         worker_once(buyer.organizer.app)
-    assert status(show(buyer)) == "We hold 5.00 USDC for you"
+    assert status(show(buyer)) == "You get 5.00 USDC back"
 
 
 def test_a_removed_payment_is_explained(acme, node):
@@ -243,7 +245,7 @@ def test_a_voided_ticket_and_its_refund(acme, node):
     buyer = sold(acme, node, acme.ticket())
     (admission,) = admissions_of(buyer)
     assert void(acme, admission, refund=True).status_code == 200
-    assert status(show(buyer)) == "We hold 5.00 USDC for you"
+    assert status(show(buyer)) == "You get 5.00 USDC back"
     assert "The organizer has taken it back. It is no longer valid." in read(buyer)
     assert admission.code not in show(buyer)
 

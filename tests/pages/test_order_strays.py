@@ -197,9 +197,10 @@ def test_a_part_elsewhere_can_be_asked_back_which_is_final(buyer, pay):
     answer = ask_back(buyer, page)
     assert (answer.status_code, answer.location) == (303, link(buyer))
     (stray,) = StrayAccount.select()
-    assert (stray.refund_address, stray.refund_due) == (FRIEND_ADDRESS, PART)
+    assert (stray.refund_address, stray.refund_due) == (None, PART)
+    assert buyer.now()["strays"][0]["payee"]["waiting_address"] == FRIEND_ADDRESS
     said = read(buyer)
-    assert "We hold 4.00 USDC for you on Local 2" in said and FRIEND_ADDRESS in said
+    assert "You get 4.00 USDC back from Acme on Local 2" in said and FRIEND_ADDRESS in said
     assert "To get your tickets, pay 5.00 USDC on Local." in said
     assert "Do not pay again." not in said and "Pay on Local 2 instead" not in said
 
@@ -226,13 +227,13 @@ def test_a_network_that_is_no_option_owes_at_once(order, pay):
     assert "This order cannot be paid with USDC on Local 2." in said
     assert status(show(buyer)) == "We see 5.00 USDC on Local 2. Still to pay: 5.00 on Local"
     assert "To get your tickets, pay 5.00 USDC on Local." in said
-    assert "Get it back" not in said and "Say where to send it" in said
+    assert "Get it back" not in said and "Tell us where to send it" in said
     assert link_in(back(buyer), "Back to the order") == link(buyer)
     assert "Back to the order" not in said
     assert ask_back(buyer, back(buyer)).status_code == 303
     pay(buyer, CHAIN, PRICE)
     page = show(buyer)
-    assert status(page) == "Paid" and "We hold 5.00 USDC for you on Local 2" in text_of(page)
+    assert status(page) == "Paid" and "You get 5.00 USDC back from Acme on Local 2" in text_of(page)
 
 
 def test_each_network_is_paid_back_on_its_own(buyer, pay, nodes_of):
@@ -241,10 +242,10 @@ def test_each_network_is_paid_back_on_its_own(buyer, pay, nodes_of):
     end(buyer, nodes_of)
     page = show(buyer)
     said = text_of(page)
-    assert status(page) == "We hold money for you"
+    assert status(page) == "You get money back"
     assert "Not all of it arrived on one network in time." in said
-    assert "We hold 1.00 USDC for you on Local Do not pay again." in said
-    assert "We hold 4.00 USDC for you on Local 2 Do not pay again." in said
+    assert "You get 1.00 USDC back from Acme on Local Do not pay again." in said
+    assert "You get 4.00 USDC back from Acme on Local 2 Do not pay again." in said
     assert "Order the same again" not in said
     forms = page.split("/refund-address")[1:]
     assert len(forms) == 2
@@ -260,7 +261,7 @@ def test_each_network_is_paid_back_on_its_own(buyer, pay, nodes_of):
     )
     said = read(buyer)
     assert said.count(FRIEND_ADDRESS) == 1 and said.index(FRIEND_ADDRESS) > said.index(
-        "4.00 USDC for"
+        "4.00 USDC back"
     )
 
 
@@ -294,7 +295,7 @@ def test_what_the_organizer_cannot_reach_does_not_pay_and_is_not_lost(order, pay
     assert "5.00 USDC arrived on Local 2 It does not pay this order." in said
     help_at = f": {contact} " if contact else ""
     assert f"The organizer may be able to get it back for you{help_at}. Name this order: " in said
-    assert "lost" not in said and "We hold" not in said
+    assert "lost" not in said and "You get" not in said
 
 
 def test_a_payment_link_shows_the_home_and_cannot_move_it(buyer, pay):

@@ -29,9 +29,9 @@ SAID = {
     "event_canceled": "Event canceled",
     "reversed": "Your payment is missing",
     "expired": "Expired",
-    "owed": "We hold 4.99 USDC for you",
-    "pending": "We hold 4.99 USDC for you",
-    "stated": "We hold 4.99 USDC for you",
+    "owed": "You get 4.99 USDC back",
+    "pending": "You get 4.99 USDC back",
+    "stated": "You get 4.99 USDC back",
     "returned": "Money sent back",
     "canceled": "Canceled",
 }

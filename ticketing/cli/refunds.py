@@ -31,8 +31,9 @@ def export(tenant: str, output: Path, min_amount: int) -> None:
     address, from which tools.sweep pays. Settled refunds is how many were settled for the order.
 
     Send is yes, or the reason why tools.sweep skips the refund: no_refund_address (the buyer has
-    not stated one), balance_too_low (the address holds less than the amount, for example after a
-    sweep), not_seen (the chain is not enabled).
+    not stated one), waits (the buyer has stated another one, which does not count yet),
+    balance_too_low (the address holds less than the amount, for example after a sweep), not_seen
+    (the chain is not enabled).
 
     The file is written at the end: it is complete, or there is none.
     """

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from tests.support import payees
-from tests.support.mails import change_intent, html_of, send, text_of
+from tests.support.mails import PUBLIC_URL, change_intent, html_of, send, text_of
+from tests.support.members import accept, invite
 from tests.support.order_pages import SAME_ORIGIN, link
 from tests.support.order_pages import text_of as text_of_page
 from tests.support.payees import ask, enter, links_in, payee, press, state_only, stop
@@ -14,7 +15,8 @@ from ticketing import credentials
 from ticketing.models.audit_log import AuditLogEntry
 from ticketing.models.notifications import Mail
 from ticketing.models.refunds import RefundAddress
-from ticketing.services.payments import payee_changes
+from ticketing.services.mail import cautioned_refunds
+from ticketing.services.payments import payee_changes, refund_export
 from tools import anvil
 
 VICTIM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -168,6 +170,28 @@ class TestAStatementWaits:
         assert is_payee(owed, OTHER)
         payees.confirm(owed)
         assert is_payee(owed, VICTIM)
+
+
+def test_a_refund_whose_statement_waits_is_skipped_by_the_export(acme, owed, tmp_path):
+    payees.state(owed, VICTIM)
+    state_only(owed, THIEF)
+    (found,) = refund_export.due(acme.id, {})
+    assert (found.refund_address, found.send) == (VICTIM, "waits")
+
+
+def test_administrators_get_one_mail_about_cautions_that_wait(acme, server, time, owed):
+    accept(acme, invite(acme, "admin@example.org", "admin")["invitation_url"])
+    enter(acme, owed, VICTIM)
+    config = acme.app.extensions["ticketing"]
+    time.forward(hours=71)
+    cautioned_refunds.plan(config)
+    assert not any("to look at" in each["Subject"] for each in told(acme, server))
+    time.forward(hours=1)
+    for _ in range(3):
+        cautioned_refunds.plan(config)
+    (mail,) = (each for each in told(acme, server) if "to look at" in each["Subject"])
+    assert mail["Subject"] == "1 refund to look at before you pay it"
+    assert f"{PUBLIC_URL}/console/refunds" in text_of(mail) and mail["To"] == "admin@example.org"
 
 
 class TestThisWasntMe:

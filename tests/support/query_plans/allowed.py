@@ -32,6 +32,10 @@ ALLOWED = {
     "The deposits of one event. Postgres merges all items: this database has few.": (
         r"(pages_console_)?deposits\.\w+ walks intent_items_pkey"
     ),
+    "Statements about refunds that wait: each for a day. Tenants that owe, one by one. This"
+    " database has few payees: Postgres merges all of them.": (
+        r"worker walks (refund_addresses_\w+|intents_to_refund\w*|strays_to_refund\w*)"
+    ),
     "Events whose deposits are being released: few.": r"worker walks events_releasing",
     "Few events of one tenant are unlisted.": (
         r"(public\.list_public_events|pages_home\.show_\w+|mcp\.answer_message)"

@@ -9,6 +9,7 @@ from tests.support.factories import CHAIN, Api
 from tests.support.mails import PUBLIC_URL
 from tests.support.query_plans.notifications_drive import NotificationsDrive
 from ticketing import credentials, links
+from ticketing.models.refunds import RefundAddress
 from ticketing.pages import assets, door
 
 FORM = {"idempotency_key": "0" * 32}
@@ -44,12 +45,22 @@ class PagesDrive(NotificationsDrive):
         for form in ("purchase", "demo-payment", "purchase"):
             self._send(f"{made}/{form}", FORM)
         self._send(f"{made}/refund-address", {"address": self.node.rpc("eth_accounts")[2]})
+        self._press_buttons(intent_id)
         self.work()
         assert self._see(made).status_code == 200
         again = self._send(f"{made}/again", FORM).headers["Location"]
         self._send(f"{again}/hold", FORM)
         self._send(f"{again}/chain", {"chain_id": str(CHAIN)})
         self._send(f"{again}/cancel", FORM)
+
+    def _press_buttons(self, intent_id: str) -> None:
+        """Press the buttons in the mail about where a refund goes."""
+        change = RefundAddress.get(RefundAddress.intent == intent_id)
+        keyring = self.app.extensions["ticketing"].keyring
+        path = links.payee_change(intent_id, change.id, change.confirm_salt, keyring)
+        for each in (path, f"{path}/stop"):
+            assert self._see(each).status_code == 200
+            self._send(each, FORM)
 
     def _see(self, path: str) -> TestResponse:
         return Api(self.app.test_client(), {"Host": urlsplit(PUBLIC_URL).netloc}).get(path)

@@ -19,7 +19,7 @@ COLUMNS = (
     "cautions TEXT NOT NULL DEFAULT ''",
     "warned_at TIMESTAMPTZ",
 )
-INDEX = "refund_addresses_waiting ON refund_addresses (intent_id, stray) WHERE waits"
+INDEX = "refund_addresses_waiting ON refund_addresses (effective_at, intent_id) WHERE waits"
 
 
 def up(migrator: SchemaMigrator, db: Database) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,20 @@ class Kind:
             query = StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent)
             return query.where(StrayAccount.tenant_id == tenant_id)
         return PaymentIntent.select().where(fn.LOWER(PaymentIntent.tenant) == tenant_id)
+
+    def owing_tenants(self) -> Iterator[str]:
+        """Yield the tenants that owe something, one after another, each by a look into an index."""
+        tenant = self.model.tenant_id
+        if self.model is PaymentIntent:
+            tenant = fn.LOWER(PaymentIntent.tenant)
+        after = ""
+        while True:
+            later = self.model.select(tenant).where(self.owing, tenant > after)
+            row = later.order_by(tenant).limit(1).tuples().first()
+            if row is None:
+                return
+            after = row[0]
+            yield after
 
     def rows(self, model: Any) -> Expression:
         """Return the condition that a row belongs to the account: of payments, refunds, waivers,

@@ -6,7 +6,6 @@ The buttons of mails are here, too: they confirm a statement or stop it, whoever
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from peewee import Expression, fn
 
@@ -18,7 +17,7 @@ from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.models.refunds import PROVEN, WAITING, RefundAddress
-from ticketing.models.stray_accounts import Account, StrayAccount
+from ticketing.models.stray_accounts import Account
 from ticketing.notification_types import MailKind, MailStatus
 from ticketing.services.orders import accounts, payees_shown
 from ticketing.services.orders.accounts import Kind
@@ -43,8 +42,10 @@ def take_effect(tenant_id: str | None = None) -> None:
     for intent_id in _due(tenant_id):
         _for_each_account(intent_id, _decide)
     for kind in accounts.KINDS:
-        for account in _unproven(kind, tenant_id):
-            _for_each_account(account.intent_id, set_proven)
+        tenants = kind.owing_tenants() if tenant_id is None else [tenant_id]
+        for each in tenants:
+            for account in _unproven(kind, each):
+                _for_each_account(account.intent_id, set_proven)
 
 
 def find(intent_id: str, change_id: str, secret: str, keyring: Keyring) -> RefundAddress | None:
@@ -183,8 +184,8 @@ def _standing(account: Account, row: RefundAddress) -> Standing:
     )
 
 
-def _unproven(kind: Kind, tenant_id: str | None) -> Iterator[Account]:
-    """Yield the accounts that owe something and whose proven payee is another one than is set."""
+def _unproven(kind: Kind, tenant_id: str) -> Iterator[Account]:
+    """Yield a tenant's accounts that owe, and whose proven payee is another one than is set."""
     payee = RefundAddress.select().where(
         kind.rows(RefundAddress),
         RefundAddress.source.in_(PROVEN),
@@ -195,13 +196,7 @@ def _unproven(kind: Kind, tenant_id: str | None) -> Iterator[Account]:
     wanted: Expression = fn.EXISTS(payee) | (
         kind.model.refund_address.is_null() & fn.EXISTS(proven)
     )
-    query: Any = (
-        kind.model.select()
-        if kind.model is PaymentIntent
-        else StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent)
-    )
-    if tenant_id is not None:
-        query = kind.few_of_tenant(tenant_id)
+    query = kind.few_of_tenant(tenant_id)
     after = ""
     while page := list(
         query.where(kind.owing, wanted, kind.model.id > after)

@@ -34,14 +34,16 @@ def account_of(row: RefundAddress, order: PaymentIntent) -> Account:
     return next(each for each in every if each.stray == row.stray)
 
 
+def stated_for(intent_id: str) -> Sequence[RefundAddress]:
+    """Return every statement for an order's accounts, the oldest first."""
+    of_order = RefundAddress.select().where(RefundAddress.intent == intent_id)
+    rows = of_order.order_by(RefundAddress.id)
+    return [each for each in rows if each.source == PayeeSource.STATED]
+
+
 def is_closed(intent_id: str) -> bool:
     """Return whether the order's link alone changes no payee any more."""
-    stopped = RefundAddress.select().where(
-        RefundAddress.intent == intent_id,
-        RefundAddress.source == PayeeSource.STATED,
-        RefundAddress.ended_at.is_null(False),
-    )
-    return bool(stopped.exists())
+    return any(each.ended_at is not None for each in stated_for(intent_id))
 
 
 def add(

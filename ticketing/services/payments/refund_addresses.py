@@ -217,15 +217,7 @@ def _ask_back(account: Account) -> None:
 
 
 def _refuse_too_many(account: Account) -> None:
-    stated = (RefundAddress.intent == account.intent_id) & (
-        RefundAddress.source == PayeeSource.STATED
-    )
-    newest = list(
-        RefundAddress.select()
-        .where(stated)
-        .order_by(RefundAddress.id.desc())
-        .limit(REFUND_ADDRESSES_PER_DAY)
-    )
-    if len(newest) == REFUND_ADDRESSES_PER_DAY and clock.is_within(_DAY, newest[-1].stated_at):
-        left = newest[-1].stated_at + _DAY - clock.now()
+    newest = payee_rows.stated_for(account.intent_id)[-REFUND_ADDRESSES_PER_DAY:]
+    if len(newest) == REFUND_ADDRESSES_PER_DAY and clock.is_within(_DAY, newest[0].stated_at):
+        left = newest[0].stated_at + _DAY - clock.now()
         raise TooManyChanges(retry_after=max(1, math.ceil(left.total_seconds())))

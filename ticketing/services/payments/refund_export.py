@@ -13,7 +13,14 @@ from ticketing.constants import RefundStatus
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import Account
 from ticketing.services.orders import accounts
-from ticketing.services.payments import collections, refunds, wallet_export
+from ticketing.services.payments import (
+    collections,
+    payee_changes,
+    payee_states,
+    refunds,
+    wallet_export,
+)
+from ticketing.services.payments.payee_states import PayeeState
 
 PAGE = 500
 
@@ -23,6 +30,8 @@ class Send(StrEnum):
 
     YES = "yes"
     NO_REFUND_ADDRESS = "no_refund_address"
+    WAITS = "waits"
+    """The buyer has stated another address, which does not count yet."""
     BALANCE_TOO_LOW = "balance_too_low"
     NOT_SEEN = "not_seen"
     RECEIVER = "receiver"
@@ -59,9 +68,11 @@ def due(
     micro-units are left out. Pending refunds are left out. What an old order is owed below one
     atomic unit cannot be sent. ChainUnavailable if an enabled chain cannot be read.
     """
+    payee_changes.take_effect(tenant_id)
     after = ""
     while page := _page(tenant_id, after, min_amount):
         after = page[-1].id
+        payees = payee_states.of(page)
         balances = wallet_export.balances_of(page, enabled)
         refund_counts = _settled_refunds(page)
         receivers = collections.receivers_among(page)
@@ -70,6 +81,7 @@ def due(
             amount = units.whole_atomic(account.refund_due_now, terms.decimals)
             balance = balances.get(account.id)
             is_receiver = account.id in receivers
+            send = _send(account, payees[account.id], amount, balance)
             yield ExportedRefund(
                 account.intent_id,
                 terms.address,
@@ -80,7 +92,7 @@ def due(
                 account.refund_address,
                 amount,
                 refund_counts.get(account.id, 0),
-                Send.RECEIVER if is_receiver else _send(account, amount, balance),
+                Send.RECEIVER if is_receiver else send,
             )
 
 
@@ -98,7 +110,9 @@ def _page(tenant_id: str, after: str, min_amount: int) -> list[Account]:
     return sorted(found, key=accounts.place)[:PAGE]
 
 
-def _send(account: Account, amount: int, balance: int | None) -> Send:
+def _send(account: Account, payee: PayeeState, amount: int, balance: int | None) -> Send:
+    if payee.waits_until is not None:
+        return Send.WAITS
     if account.refund_address is None:
         return Send.NO_REFUND_ADDRESS
     if balance is None:

@@ -93,8 +93,9 @@ class RefundOwed:
 
     @property
     def payment_uri(self) -> str | None:
-        """A link to pay what is due to the stated address. None: no address, or nothing is due."""
-        if self.account.refund_address is None or not self.amount:
+        """A link to pay what is due to the payee. None: no payee, it waits, or nothing is due."""
+        waits = self.payee.waits_until is not None
+        if self.account.refund_address is None or waits or not self.amount:
             return None
         terms = self.account.terms
         return eip681.payment_uri(
