@@ -116,7 +116,6 @@ def test_what_the_wallets_node_does_not_know_is_paid_after_one_tick(shop, node):
         expect(section).to_contain_text(text)
     assert section.locator("bdi").count() == 3
     assert axe(page) == []
-    page.screenshot(path="/tmp/page_unknown.png", full_page=True)
     button = section.get_by_role("button", name="Pay these back with Stub")
     expect(button).to_be_disabled()
     assert asked(page, SEND) == []
@@ -241,7 +240,6 @@ def test_each_caution_is_ticked_and_one_can_be_left_out(shop, node):
     expect(section).to_contain_text(re.compile(r"Entered by .Ada., today, \d\d:\d\d"))
     assert section.get_by_role("checkbox").count() == 4
     assert axe(page) == []
-    page.screenshot(path="/tmp/page_cautions.png", full_page=True)
     button = section.get_by_role("button", name="Pay these back with Stub")
     for text in list(CAUTIONS.values())[:3]:
         expect(button).to_be_disabled()
@@ -285,9 +283,8 @@ def test_what_waits_is_named_with_a_reason(shop, node):
     press(page)
     says(page, "1 order waits: your account has only 0.00 USDC on Local.")
     page.locator(".notes summary").first.click()
-    expect(page.locator(".notes").get_by_role("link", name="Ada")).to_be_visible()
+    expect(page.locator(".notes .lines li")).to_have_text("Ada20.00")
     assert axe(page) == []
-    page.screenshot(path="/tmp/page_notes.png", full_page=True)
     assert [shop.balance(each) for each in payees] == [SURPLUS, 0]
 
 
@@ -301,7 +298,6 @@ def test_twenty_cautions_at_a_time_on_a_phone(shop, node):
     expect(section.get_by_role("checkbox")).to_have_count(20)
     expect(section).to_contain_text("These are 20 of 21. The others come afterwards.")
     assert axe(page) == []
-    page.screenshot(path="/tmp/page_cautions_phone.png", full_page=True)
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 390
 
@@ -329,7 +325,6 @@ def test_a_hundred_refunds_are_checked_by_a_slow_node_in_seconds(shop, node):
     says(page, re.compile(r"Checking \d+ of 100 payments…"))
     until_asked(page, SEND)
     seconds = time.monotonic() - began
-    Path("/tmp/page_seconds.txt").write_text(f"{seconds:.1f} s to the request to sign\n")
     assert seconds < 15
     assert len(asked(page, "eth_getTransactionReceipt")) == 100
     expect(page.locator(".look")).to_have_count(0)
@@ -350,7 +345,6 @@ def test_without_a_script_a_person_ticks_what_one_node_has_seen(shop, node):
     listed.get_by_text(named).click()
     for text in ("Jonas Weber", *payees, "Payment of"):
         expect(listed).to_contain_text(text)
-    page.screenshot(path="/tmp/page_nojs.png", full_page=True)
     listed.get_by_label("Only one node has seen the payments of 2 orders.").check()
     listed.get_by_role("button", name="Add them to the list").click()
     with page.expect_download() as started:

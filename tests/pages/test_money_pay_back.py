@@ -509,10 +509,8 @@ def test_a_name_cannot_turn_round_what_stands_beside_it(shop):
     until_asked(page, SEND)
     isolated = page.locator(".shown bdi", has_text="rebeW")
     assert isolated.evaluate("each => getComputedStyle(each).unicodeBidi") == "isolate"
-    page.screenshot(path="/tmp/page_rlo_sign.png", full_page=True)
     page.evaluate("wallet.hangs = []; wallet.waiting.forEach(go => go())")
     expect(page.locator("#result bdi", has_text="rebeW")).to_be_visible()
-    page.screenshot(path="/tmp/page_rlo_done.png", full_page=True)
 
 
 def test_a_refund_is_still_counted_by_its_hash(shop, node):
