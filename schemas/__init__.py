@@ -5,9 +5,10 @@ schema checks one request. Rules that need the database are in services. Amounts
 
 admissions.py, api_keys.py, audit_log.py, chains.py, collections.py, deposits.py, events.py,
     gasless.py, images.py, intents.py, members.py, messages.py, money.py, notifications.py,
-    notification_data.py, payers.py, payouts.py, questions.py, receipts.py, reconciliation.py,
-    refunds.py, sales.py, series.py, tenants.py, ticket_types.py, tokens.py, transfers.py,
-    vouchers.py, waiting_list.py, waiting_room.py, wallets.py, webhooks.py, x402.py: each one
+    notification_data.py, order_emails.py, payers.py, payouts.py, questions.py, receipts.py,
+    reconciliation.py, refunds.py, sales.py, series.py, tenants.py, ticket_types.py, tokens.py,
+    transfers.py, vouchers.py, waiting_list.py, waiting_room.py, wallets.py, webhooks.py,
+    x402.py: each one
     resource of the API
 box_office.py, door_devices.py, scans.py, manifest.py, door_stats.py, ticket_keys.py: the door:
     devices that sell, devices, scans, what a device needs offline, counts, the public keys

@@ -12,12 +12,10 @@ from schemas.base import (
     EXAMPLE_TOKEN,
     EXAMPLE_TX_HASH,
     BaseSchema,
-    Bool,
     Instant,
     Int,
     PageQuery,
     Text,
-    an_email,
     an_id,
     documented,
     one_of,
@@ -154,26 +152,6 @@ class UsedVoucherSchema(BaseSchema):
         allow_none=True,
         attribute="shown_code",
         metadata=documented("SPONSOR-7K4D", "Null for a credential with the role `read`."),
-    )
-
-
-class EmailChangeSchema(BaseSchema):
-    """Where the mails of an order go."""
-
-    email = an_email("ada@example.org", required=True)
-
-
-class EmailCorrectionSchema(EmailChangeSchema):
-    """Where the mails of an order go, as its organizer says."""
-
-    end_old_links = Bool(
-        load_default=False,
-        metadata={
-            "description": (
-                "End all links of the order that were sent or shown before. The new one goes to"
-                " `email` only. Once the order has received money, this needs `finance` or `admin`."
-            )
-        },
     )
 
 

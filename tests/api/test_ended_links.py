@@ -142,7 +142,7 @@ class TestEverySurface:
         assert new_payer.get(path, headers={"If-None-Match": payer_tag}).status_code == 304
 
     def test_the_tools_of_agents_refuse_it(self, acme):
-        buyer = acme.buyer(acme.ticket(price_amount=0, chain_id=None))
+        buyer = acme.buyer(acme.ticket())
         now = end_links(buyer)
         api = Api(acme.app.test_client())
         for name in ("order_status", "cancel_order"):

@@ -96,7 +96,7 @@ def test_a_key_of_role_write_takes_no_refund(venue, node, server, owed):
 def test_the_secret_key_alone_takes_no_refund(venue, node, server, owed):
     """It makes the link of every order, but neither a button of a mail nor a day."""
     key, order_id = venue.app.extensions["ticketing"].keyring.current, owed.intent["id"]
-    secret = credentials.client_secret(key, order_id)
+    secret = credentials.client_secret(key, order_id, 0)
     assert states_with(venue, owed, f"{order_id}.{secret}").status_code == 200
     send(venue.app)
     told = server.mails[-1]

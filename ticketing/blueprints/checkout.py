@@ -7,12 +7,12 @@ from flask import Response, g, jsonify
 from schemas.intents import (
     ChainChoiceSchema,
     DuePaymentSchema,
-    EmailChangeSchema,
     IntentSchema,
     NewIntentSchema,
     PreflightSchema,
     PurchaseSchema,
 )
+from schemas.order_emails import EmailChangeSchema
 from schemas.payers import PayerReportSchema
 from schemas.receipts import BillingChangeSchema, BillingSchema, ReceiptSchema
 from schemas.refunds import RefundAddressSchema

@@ -8,10 +8,10 @@ from schemas.base import PageQuery, page_of
 from schemas.intents import (
     AdminIntentDetailSchema,
     AdminIntentSchema,
-    EmailCorrectionSchema,
     IntentListQuery,
     PaymentSchema,
 )
+from schemas.order_emails import EmailCorrectionSchema
 from ticketing.errors import EmailClosed, MailNotConfigured, NotFound
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment

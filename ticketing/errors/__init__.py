@@ -6,6 +6,7 @@ its own errors, below these: see ticketing/services/x402/errors.py.
 base.py: all statuses but 409, the base class, and the body of a response
 conflicts.py: the 409s: the request is valid, but not in the current state
 returns.py: those of admissions that are given back
+payees.py: those of where refunds go
 waiting_list.py: those of waiting lists, and one 429
 waiting_room.py: that of people who wait until they may order
 box_office.py: that of devices at the door that sell
@@ -148,6 +149,7 @@ from ticketing.errors.base import *  # noqa: F403
 from ticketing.errors.box_office import *  # noqa: F403
 from ticketing.errors.conflicts import *  # noqa: F403
 from ticketing.errors.oauth import *  # noqa: F403
+from ticketing.errors.payees import *  # noqa: F403
 from ticketing.errors.returns import *  # noqa: F403
 from ticketing.errors.waiting_list import *  # noqa: F403
 from ticketing.errors.waiting_room import *  # noqa: F403

@@ -302,23 +302,6 @@ class NothingReceived(Conflict):
     detail = "Nothing was received for this intent, so there is nothing to send back."
 
 
-class SignatureRequired(Conflict):
-    """Nobody can be told that a proven payee is replaced. `signer` must sign the `message`."""
-
-    code = "signature_required"
-    detail = (
-        "Nobody can be told about this change. Send a signature of `message` by the account that"
-        " paid, `signer`, or ask the organizer to enter the address."
-    )
-
-
-class RefundAddressFixed(Conflict):
-    """The order's link alone can change no payee any more, and nobody can confirm a change."""
-
-    code = "refund_address_fixed"
-    detail = "Nobody can confirm this change. Ask the organizer to enter the address."
-
-
 class RefundNotSeen(Conflict):
     """The transaction pays nothing of the refund, or is not final yet."""
 
@@ -426,13 +409,6 @@ class AnswersClosed(Conflict):
 
     code = "answers_closed"
     detail = "Answers can be changed until the doors open. Ask the organizer."
-
-
-class TooManyPayers(Conflict):
-    """As many payments of an order were told as it keeps."""
-
-    code = "too_many_payers"
-    detail = "No more payments can be told for this order. They count without it."
 
 
 class BillingClosed(Conflict):

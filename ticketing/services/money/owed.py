@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from peewee import fn
+from peewee import SQL, fn
 
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.stray_accounts import Account
@@ -14,6 +14,7 @@ from ticketing.models.wallets import Wallet
 from ticketing.services.money.collectable import Sum
 from ticketing.services.orders import accounts
 from ticketing.services.orders.accounts import Kind
+from ticketing.services.payments import payee_states
 
 OLDEST = 3
 """How many orders are named."""
@@ -24,6 +25,7 @@ class OwedOn:
     """What is due in one token on one chain, from final payments. Amounts are micro-units.
 
     `listed`: an account can sign a list of these. `unstated`: the buyer has not said where to.
+    `waiting`: the buyer has stated an address that does not count yet.
     `by_hand`: orders of an extended public key, which are on no list. `marked`: those that the
     organizer marked as paid by hand.
     """
@@ -32,6 +34,7 @@ class OwedOn:
     token_address: str
     listed: Sum
     unstated: Sum
+    waiting: Sum
     by_hand: Sum
     marked: Sum
 
@@ -56,7 +59,11 @@ def read(tenant_id: str) -> Owed:
         oldest.extend(due.order_by(kind.model.id).limit(OLDEST))
     networks = _networks(tenant_id) if oldest else []
     orders = sum(
-        each.listed.orders + each.unstated.orders + each.by_hand.orders + each.marked.orders
+        each.listed.orders
+        + each.unstated.orders
+        + each.waiting.orders
+        + each.by_hand.orders
+        + each.marked.orders
         for each in networks
     )
     return Owed(networks, orders, sorted(oldest, key=accounts.place)[:OLDEST])
@@ -76,24 +83,20 @@ def names(tenant_id: str, intent_ids: Collection[str]) -> Mapping[str, str]:
 
 def _networks(tenant_id: str) -> Sequence[OwedOn]:
     sums: dict[tuple[int, str], dict[str, Sum]] = {}
-    none = dict.fromkeys(("listed", "unstated", "by_hand", "marked"), Sum())
+    none = dict.fromkeys(("listed", "unstated", "waiting", "by_hand", "marked"), Sum())
     for kind in accounts.KINDS:
-        for chain_id, token_address, is_xpub, is_marked, is_unstated, orders, amount in _sums(
-            kind, tenant_id
-        ):
-            way = "unstated" if is_unstated else "listed"
+        for chain_id, token_address, *ways, orders, amount in _sums(kind, tenant_id):
+            is_xpub, is_marked, is_unstated, waits = ways
+            way = "waiting" if waits else "unstated" if is_unstated else "listed"
             way = "by_hand" if is_xpub else "marked" if is_marked else way
             of_place = sums.setdefault((chain_id, token_address), {**none})
             # Postgres sums as Decimal.
             of_place[way] += Sum(int(orders), int(amount))
-    return [
-        OwedOn(*place, found["listed"], found["unstated"], found["by_hand"], found["marked"])
-        for place, found in sorted(sums.items())
-    ]
+    return [OwedOn(*place, *found.values()) for place, found in sorted(sums.items())]
 
 
 def _sums(kind: Kind, tenant_id: str) -> Iterable[Any]:
-    """Return what is due by network, token, and the three ways in which it is paid back."""
+    """Return what is due by network, token, and the ways in which it is paid back."""
     model = kind.model
     of_place = model.chain_id, model.token_address
     ways = (
@@ -101,13 +104,14 @@ def _sums(kind: Kind, tenant_id: str) -> Iterable[Any]:
         model.refund_by_hand_at.is_null(False),
         model.refund_address.is_null(),
     )
+    waits = payee_states.waiting(kind).alias("waits")
     due = fn.SUM(model.refund_due - model.refund_pending)
     query = (
         kind.few_of_tenant(tenant_id)
-        .select(*of_place, *ways, fn.COUNT(model.id), due)
+        .select(*of_place, *ways, waits, fn.COUNT(model.id), due)
         .join_from(PaymentIntent, Wallet)
         .where(kind.to_refund)
-        .group_by(*of_place, *ways)
+        .group_by(*of_place, *ways, SQL("waits"))
     )
     rows: Iterable[Any] = query.tuples()
     return rows

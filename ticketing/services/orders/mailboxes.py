@@ -11,8 +11,10 @@ ada@new is told, with a button that puts it back, and x@evil never becomes hers 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from ticketing import clock, credentials, ids
 from ticketing.constants import IntentStatus
@@ -58,6 +60,17 @@ def of(intent: PaymentIntent) -> Mailboxes:
         changed_by_staff_at=max(changes, default=None),
         is_put_back=any(row.put_back_at is not None for row in every),
     )
+
+
+def changed_by_staff(intent_ids: Collection[str]) -> dict[str, datetime]:
+    """Return when the organizer's side last changed the address of each order: see Mailboxes."""
+    rows: Iterable[Any] = (
+        OrderEmail.select(OrderEmail.intent, OrderEmail.organizer_at)
+        .where(OrderEmail.intent.in_(list(intent_ids)), OrderEmail.organizer_at.is_null(False))
+        .order_by(OrderEmail.organizer_at)
+        .tuples()
+    )
+    return dict(rows)
 
 
 def rows_of(intent: PaymentIntent) -> Rows:

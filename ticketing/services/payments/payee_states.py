@@ -16,7 +16,7 @@ from ticketing.models.payouts import Payout, PayoutEvent
 from ticketing.models.refunds import WAITING, RefundAddress
 from ticketing.models.stray_accounts import Account
 from ticketing.services.access import actors
-from ticketing.services.orders import payees_shown
+from ticketing.services.orders import mailboxes, payees_shown
 from ticketing.services.orders.accounts import Kind
 
 _DAY = timedelta(days=1)
@@ -63,7 +63,7 @@ def of(accounts: Sequence[Account]) -> dict[str, PayeeState]:
         facts = _Facts(
             names=_names(some[0].tenant_id, rows),
             payers=_payers(some, rows),
-            set_by_staff=_set_by_staff(some),
+            set_by_staff=mailboxes.changed_by_staff([account.intent_id for account in some]),
         )
         for account in some:
             found[account.id] = _state(account, rows[account.id], facts)
@@ -162,8 +162,3 @@ def _payers(
     for intent_id, stray, sender in paid:
         found.setdefault(stray or intent_id, set()).add(sender)
     return found
-
-
-def _set_by_staff(accounts: Sequence[Account]) -> Mapping[str, datetime]:
-    """Return when the organizer's side set the email address that an order has now, by order."""
-    return {}
