@@ -4,12 +4,13 @@
 
 import { onWallets, soon } from "./browser_wallets.js";
 import { approve, arrived, moves, refunds, uses } from "./money_calls.js";
-import { usedIds } from "./money_check.js";
+import { seenUses } from "./money_check.js";
 import { list } from "./money_list.js";
 import { showLooks } from "./money_looks.js";
+import { Run, STOP } from "./money_run.js";
 import { post } from "./money_server.js";
 import { Signed } from "./money_signed.js";
-import { announce, counted, element, number, page, part, Row, say, short } from "./money_view.js";
+import { announce, counted, element, number, page, part, Row, say, short, showPeople } from "./money_view.js";
 import { Wallet } from "./money_wallet.js";
 import { decided, shown, waits } from "./money_words.js";
 
@@ -19,7 +20,7 @@ const BOOKS_MS = 5_000;
 const PATIENCE_MS = 30_000; // then the server is asked whether it arrived, and a person may stop waiting
 const PRESSED_MS = 30_000; // from a press on "Your money" until this page is there
 const MOVING_AT_ONCE = 2; // calls of 100 orders in one batch. A transaction has 16.7 million gas (EIP-7825).
-const STOP = {}, AGAIN = {};
+const AGAIN = {};
 
 const { kind, tenant } = page.dataset;
 const isMove = kind === "collections";
@@ -35,24 +36,6 @@ let isWatching = false;
 let isFound = false;
 let isHalted = false; // something was paid otherwise than it was asked for: nothing is asked any more
 const payers = new Set(); // other accounts that a person wants to pay from
-
-// One press of "Start". What was stopped asks the wallet nothing any more, wherever it was.
-class Run {
-  isStopped = false;
-
-  constructor(wallet) {
-    this.wallet = wallet;
-    this.stopped = new Promise((_, reject) => {
-      this.stop = () => {
-        this.isStopped = true;
-        reject(STOP);
-      };
-    });
-    this.stopped.catch(() => {});
-  }
-
-  until = (answer) => Promise.race([this.stopped, answer]);
-}
 
 const startsNow = location.hash === "#start" && isPressed();
 if (location.hash === "#start") history.replaceState(null, "", location.pathname);
@@ -204,20 +187,12 @@ async function findSent(row, run) {
   const asked = signed.asked(row.chain);
   if (!asked) return;
   const call = { what: "refund", payments: asked.payments };
-  countOwn(row, [call], await seenUses(row, run, asked.payments, asked.block), asked.accounts);
+  countOwn(row, [call], await usesSince(row, run, asked.payments, asked.block), asked.accounts);
 }
 
-// Who used the ids of some payments since a block, as far as the wallet's node says. A node that has
-// no events is asked about each account that this page knows.
-async function seenUses(row, run, payments, since) {
-  const { wallet } = run;
-  const ids = payments.map(({ id }) => id);
-  const logs = await run.until(wallet.events(ids, since));
-  if (logs) return uses(logs, payments, row.token);
-  const accounts = new Set([...(await run.until(wallet.accounts())), ...owners.keys(), ...payers]);
-  const pairs = ids.flatMap((id) => [...accounts].map((payer) => ({ id, payer, isPaid: true, hash: null })));
-  const answers = await run.until(usedIds(wallet, pairs));
-  return pairs.filter((_, at) => answers[at]);
+// Who used the ids of some payments since a block, as far as the wallet's node says.
+function usesSince(row, run, payments, since) {
+  return run.until(seenUses(run.wallet, row.token, payments, since, [...owners.keys(), ...payers]));
 }
 
 const paymentsOf = (calls) => calls.flatMap(({ payments }) => payments ?? []);
@@ -247,7 +222,7 @@ function countOwn(row, calls, found, accounts) {
 async function look(row, run, lost, calls) {
   const unproven = new Set();
   const payments = paymentsOf(lost.calls);
-  if (payments.length) countOwn(row, lost.calls, await seenUses(row, run, payments, lost.block ?? 0), accountsOf(lost));
+  if (payments.length) countOwn(row, lost.calls, await usesSince(row, run, payments, lost.block ?? 0), accountsOf(lost));
   for (const { parts } of lost.calls) {
     for (const each of parts) if (!row.finished.has(each)) unproven.add(each);
   }
@@ -501,16 +476,7 @@ function showResult() {
   for (const id of ["sum-line", "progress", "place"]) part(id).hidden = true;
   if (isMove) return;
   const people = rows.flatMap((row) => row.people.map((each) => ({ ...each, network: row.name })));
-  part("result-people").textContent = counted("People", people.length);
-  part("result").querySelector("ul").replaceChildren(...people.map(({ name, amount, network }) => {
-    const item = element("li");
-    const left = element("span", "", "line-name"), right = element("b", number(amount));
-    left.append(element("bdi", name), element("span", say("On", { network }), "choice-note"));
-    right.append(element("span", say("Paid"), "choice-note"));
-    item.append(left, right);
-    return item;
-  }));
-  part("result").hidden = false;
+  showPeople(people);
 }
 
 // After a reload, or for another tab: shows what was signed, until it is seen or given up. The tab

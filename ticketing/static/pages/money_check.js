@@ -2,7 +2,7 @@
 // this one are two: together they do not invent money.
 
 import { soon } from "./browser_wallets.js";
-import { hasTransfer } from "./money_calls.js";
+import { hasTransfer, uses } from "./money_calls.js";
 
 const AT_ONCE = 5; // requests to a wallet
 const IDS_PER_CALL = 100;
@@ -26,6 +26,18 @@ export async function usedIds(wallet, pairs) {
   const answers = await fewAtATime(chunks, (chunk) => wallet.haveUsed(chunk));
   const found = answers.map((each, at) => each ?? fewAtATime(chunks[at], one));
   return (await Promise.all(found)).flat();
+}
+
+// Who used the ids of some payments since a block: see `uses`. A node that has no events is asked
+// about each account of the wallet, and `more`; what it used is taken for paid.
+export async function seenUses(wallet, token, payments, since, more) {
+  const ids = payments.map(({ id }) => id);
+  const logs = await wallet.events(ids, since);
+  if (logs) return uses(logs, payments, token);
+  const accounts = new Set([...(await wallet.accounts()), ...more]);
+  const pairs = ids.flatMap((id) => [...accounts].map((payer) => ({ id, payer, isPaid: true, hash: null })));
+  const answers = await usedIds(wallet, pairs);
+  return pairs.filter((_, at) => answers[at]);
 }
 
 // What the wallet's node says of each order of a preview, by order: `same`, what the server says, so

@@ -42,6 +42,20 @@ export function number(micro) {
   return `${text.slice(0, -6)}.${rest}`;
 }
 
+// Who was paid: { name, amount, network } each.
+export function showPeople(people) {
+  part("result-people").textContent = counted("People", people.length);
+  part("result").querySelector("ul").replaceChildren(...people.map(({ name, amount, network }) => {
+    const item = element("li");
+    const left = element("span", "", "line-name"), right = element("b", number(amount));
+    left.append(element("bdi", name), element("span", say("On", { network }), "choice-note"));
+    right.append(element("span", say("Paid"), "choice-note"));
+    item.append(left, right);
+    return item;
+  }));
+  part("result").hidden = false;
+}
+
 // The row of one network.
 export class Row {
   moved = 0n; // micro-units
@@ -105,7 +119,7 @@ export class Row {
     this.#find(".notes").replaceChildren(...all.map((note) => {
       if (!note.orders) return element("li", note, "small");
       const item = element("li", "", "small"), named = element("details"), people = element("ul", "", "lines");
-      people.append(...note.orders.map(line));
+      people.append(...note.orders.map((each) => line(each)));
       named.append(element("summary", note.text), people);
       item.append(named);
       return item;

@@ -78,7 +78,7 @@ export function decided({ source, entered_by: who, effective_at: at, stated_toda
   const when = at ? moment(at) : "";
   const by = { signer: say("ToPayer"), wallet: say("ToPayer"), entered: who ? say("EnteredBy", { who: isolated(who), when }) : say("Entered") };
   const texts = [by[source] ?? say("Stated")];
-  if (isToday) texts.push(say("StatedToday"));
+  if (isToday && source !== "entered") texts.push(say("StatedToday"));
   if (differs) texts.push(say("Differs"));
   return texts.join(" · ");
 }
