@@ -1,18 +1,23 @@
 """`make run`: once in a folder, only for this machine. It reports what prevents the start."""
 
+import email
 import fcntl
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
+from email import policy
 from functools import partial
 
 import pytest
 import urllib3
 from dotenv import dotenv_values
 
+from tests.support.mails import text_of
+from tests.support.order_pages import SAME_ORIGIN
 from tests.support.remote import PATIENCE_SECONDS, eventually
 from ticketing.chain.address import checksum
 from ticketing.chain.rpc import RpcClient
@@ -113,7 +118,9 @@ class Overpaid:
         demo = json.loads((folder / "var" / "demo.json").read_text())
         self._client = Client(f"http://127.0.0.1:{ports[0]}")
         self._key = {"X-API-Key": demo["key"]}
+        self._mails = folder / "var" / "mails"
         asked = {"event_id": demo["event_id"], "ticket_id": demo["ticket_id"]}
+        asked["buyer"] = {"email": "ada@example.org"}
         made = self._client.send("POST", f"{CHECKOUT}/preflight", {**asked, "chain_id": chain_id})
         self.id, self._secret = made.json["id"], made.json["client_secret"]
         to, amount = made.json["address"], made.json["amount"] + 1_000_000
@@ -130,6 +137,20 @@ class Overpaid:
         bearer = {"Authorization": f"Bearer {self._secret}"}
         assert self._client.send("POST", path, {"address": address}, bearer).status == 200
 
+    def confirm(self):
+        """Press the button in the mail about the address, on the page that it leads to."""
+        eventually(lambda: any(self._links_in_mails()))
+        link = min(self._links_in_mails(), key=len)  # the other one ends with /stop
+        pressed = urllib3.request(
+            "POST", link, fields={}, encode_multipart=False, headers=SAME_ORIGIN, redirect=False
+        )
+        assert pressed.status == 303
+
+    def _links_in_mails(self):
+        for file in self._mails.glob("*.eml"):
+            mail = email.message_from_bytes(file.read_bytes(), policy=policy.default)
+            yield from re.findall(rf"http://\S+/_r/{self.id}\S+", text_of(mail))
+
 
 def rpc(port, method, *params):
     (result,) = RpcClient((f"http://127.0.0.1:{port}",)).batch([(method, list(params))])
@@ -137,15 +158,19 @@ def rpc(port, method, *params):
 
 
 def test_payback_pays_what_is_owed_and_the_books_follow(folder, ports, running):
-    assert ended(folder, PAYBACK) == (
-        0,
-        "nothing to pay back: nobody who is owed something has said to which address\n",
-    )
+    nothing = "nothing to pay back: nobody is owed anything\n"
+    assert ended(folder, PAYBACK) == (0, nothing)
     order = Overpaid(folder, ports)
+    assert ended(folder, PAYBACK) == (0, f"left: {order.id}, no_payee\n")
     order.state(PAYEE)
     code, said = ended(folder, PAYBACK)
-    assert code == 3, said
-    assert f"left: 1 orders. {anvil.SELLER} had 0.00 USDC: run 'make collect' first\n" in said
+    assert (code, said.startswith(f"left: {order.id}, waits_until 20")) == (0, True), said
+    order.confirm()
+    assert ended(folder, PAYBACK) == (
+        3,
+        f"left: {order.id}, beyond_balance\n"
+        f"{anvil.SELLER} had 0.00 USDC: run 'make collect' first\n",
+    )
     code, said = ended(folder, "tools.collect_local")
     assert code == 0, said
 
@@ -157,13 +182,14 @@ def test_payback_pays_what_is_owed_and_the_books_follow(folder, ports, running):
     assert anvil.balance(node, anvil.TOKEN_ADDRESS, PAYEE) == 1_000_000
     (refund,) = order.now()["refunds"]
     assert (refund["amount"], refund["recipient"]) == (1_000_000, PAYEE)
-    assert ended(folder, PAYBACK)[0] == 0
+    assert ended(folder, PAYBACK) == (0, nothing)
     assert anvil.balance(node, anvil.TOKEN_ADDRESS, PAYEE) == 1_000_000
 
 
 def test_collect_and_payback_work_on_the_second_chain(folder, ports, running):
     order = Overpaid(folder, ports, anvil.SECOND_CHAIN_ID)
     order.state(PAYEE)
+    order.confirm()
     for program in ("tools.collect_local", PAYBACK):
         code, said = ended(folder, program)
         assert code == 0, said
