@@ -40,9 +40,12 @@ NO_PAYEE = {
 }
 REFUSED = {
     400: {"invalid_payment"},
+    402: {"payment_required"},
     410: {"offer_ended", "invitation_ended", "feed_position_gone"},
 }
-"""Codes by status: no schema says which payment is signed, or which offer is still there."""
+"""Codes by status: no schema says which payment is signed, which order is paid, or which offer is
+still there.
+"""
 
 IN_WORDS = {
     "cursor": {"Must be a cursor of this list."},
@@ -112,6 +115,7 @@ IN_WORDS = {
         "This file is for another address.",
         "Only a wallet of an address has this field.",
     },
+    "account": {"Must be an address with a valid EIP-55 checksum."},
     "recipient": NO_PAYEE,
     "token": NO_PAYEE | {"There is no token at this address."},
     "payer": NO_PAYEE | {"Must be the address of the account that signs."},

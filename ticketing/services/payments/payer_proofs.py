@@ -146,7 +146,9 @@ def take_due(chain_id: int, cursor: int) -> list[Due]:
     with write_transaction():
         for payment in list(rows):
             pause = max(_SHORTEST_PAUSE, min(_LONGEST_PAUSE, (now - payment.seen_at) / 4))
-            is_same = (Payment.id == payment.id) & (Payment.proof_due_at == payment.proof_due_at)
+            # With the chain it is found by its id, or by the whole key of the index.
+            is_same = (Payment.id == payment.id) & (Payment.chain_id == chain_id)
+            is_same &= Payment.proof_due_at == payment.proof_due_at
             if Payment.update(proof_due_at=now + pause).where(is_same).execute():
                 taken.append(Due(payment, payment.account if payment.stray else payment.intent))
     return taken
