@@ -414,7 +414,7 @@ def test_nobody_pays_for_a_free_order(acme, node):
 def test_who_has_the_payment_link_can_tell_and_another_order_cannot(acme, app, buyer):
     keyring = app.extensions["ticketing"].keyring
     body = {"account": anvil.BUYER, "tx_hash": "0x" + "ab" * 32, "chain_id": CHAIN}
-    pay_secret = credentials.pay_secret(keyring.current, buyer.intent["id"])
+    pay_secret = credentials.pay_secret(keyring.current, buyer.intent["id"], 0)
     friend = Api(app.test_client(), bearer(pay_secret))
     assert friend.post(f"{buyer.path}/payers", body).status_code == 204
     stranger = acme.buyer(acme.ticket())
