@@ -80,12 +80,14 @@ def forgetting(node, rewrite="null"):
 
 
 def changed(page, change):
-    """Let each order of a preview be as `change` says."""
+    """Let each order of a preview be as `change` says, by its place in the first preview."""
+    places = {}
 
     def answer(route):
         real = route.fetch()
         found = real.json()
-        for at, each in enumerate(found["orders"]):
+        for each in found["orders"]:
+            at = places.setdefault(each["intent_id"], len(places))
             each.update(change(at, each))
         route.fulfill(response=real, json=found)
 
