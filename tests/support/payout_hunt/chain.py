@@ -306,7 +306,7 @@ def is_asked(log: dict[str, Any], asked: dict[str, Any]) -> bool:
     if log["address"] != asked["address"].lower():
         return False
     return all(
-        wanted is None or place < len(log["topics"]) and log["topics"][place] in wanted
+        wanted is None or (place < len(log["topics"]) and log["topics"][place] in wanted)
         for place, wanted in enumerate(asked["topics"])
     )
 

@@ -10,7 +10,6 @@ from tests.support.payout_hunt.chain import Log, PayoutChain, answered, is_asked
 from tests.support.provider.core import Rule
 from tests.support.provider.views import Answer, Question
 from ticketing.chain import abi, receivers
-from ticketing.chain.answers import TRANSFER_TOPIC
 from ticketing.chain.refunded_events import REFUNDED_TOPIC
 
 _REFUNDED = abi.selector("refunded(address,bytes32)")

@@ -140,7 +140,7 @@ class PayoutWorld:
             order = checkout.Order(event.id, [Wanted(ticket.id, 1)], chain_id=CHAIN)
             self.orders.append(checkout.preflight(self.tenant.id, order, self.config).id)
         self.addresses = {each: str(self.order(each).address) for each in self.orders}
-        for number, each in enumerate(self.orders):
+        for number in range(len(self.orders)):
             self.overpay(number, PRICE + 5 * number)
         self.mine(CONFIRMATIONS)
         self.look()
@@ -394,7 +394,7 @@ class PayoutWorld:
                 provider.well()
         provider, rules = self.providers[url], self.providers[url].rules
         some = [bool(many >> bit & 1) for bit in range(4)]
-        id_, address = self._payment_id(who, n), self._address(who)
+        address = self._address(who)
         if kind == "down":
             self.pools[URLS[url]].is_cut = True
         elif kind == "lags":
@@ -462,7 +462,7 @@ class PayoutWorld:
         for _ in range(4 * ORDERS):
             found = self.ask(OWNER)
             assert found is not None, "no list at the end"
-            if not any([self._act_on(each) for each in found.blocked]):
+            if not any(self._act_on(each) for each in found.blocked):
                 break
             self._wait()
         else:
