@@ -141,9 +141,8 @@ class Overpaid:
         """Press the button in the mail about the address, on the page that it leads to."""
         eventually(lambda: any(self._links_in_mails()))
         link = min(self._links_in_mails(), key=len)  # the other one ends with /stop
-        pressed = urllib3.request(
-            "POST", link, fields={}, encode_multipart=False, headers=SAME_ORIGIN, redirect=False
-        )
+        form = {"Content-Type": "application/x-www-form-urlencoded", **SAME_ORIGIN}
+        pressed = urllib3.request("POST", link, body="", headers=form, redirect=False)
         assert pressed.status == 303
 
     def _links_in_mails(self):

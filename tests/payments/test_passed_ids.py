@@ -21,6 +21,7 @@ from tests.support.refunds import FRIEND_ADDRESS, account, settled
 from ticketing.chain import address
 from ticketing.models.payouts import PassedId
 from ticketing.models.refunds import Refund
+from tools import anvil
 
 OTHERWISE = {
     "another payee": {"to": FRIEND_ADDRESS},
@@ -167,3 +168,11 @@ def test_only_an_admin_passes_over_and_only_an_id_of_the_order(app, node, venue,
     assert PassedId.select().count() == 0
     passed = pass_over(venue, second, theirs, payment_id=of_list["payments"][1]["id"])
     assert (passed.status_code, passed.json["amount"]) == (200, 9)
+
+
+def test_a_free_order_has_no_id_to_pass_over(app, node, venue):
+    buyer = venue.buyer(venue.ticket(price_amount=0, chain_id=None))
+    path = f"{venue.path}/refunds/{buyer.intent['id']}/pass-over"
+    body = {"payer": anvil.BUYER, "payment_id": "0x" + "ab" * 32, "reason": "none"}
+    answer = venue.api().post(path, body)
+    assert (answer.status_code, answer.json["code"]) == (409, "no_refund_due")

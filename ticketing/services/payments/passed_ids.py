@@ -2,7 +2,7 @@
 
 from ticketing import clock
 from ticketing.db.connection import write_transaction
-from ticketing.errors import FieldMessage, Invalid, RefundListed
+from ticketing.errors import FieldMessage, Invalid, NoRefundDue, RefundListed
 from ticketing.models.payouts import PassedId, Payout
 from ticketing.services import stated_addresses
 from ticketing.services.access import audit_log
@@ -33,11 +33,11 @@ def pass_over(
     """
     payer, payment_id = stated_addresses.parse(payer, "payer"), payment_id.lower()
     intent = intents.get(tenant_id, intent_id)
+    if intent.chain_id is None:  # it is free
+        raise NoRefundDue
     with write_transaction():
-        home = chain_id or intent.chain_id
-        if home is not None:
-            # The cursor of events stays in place, by which a list has ended.
-            settlement.lock_chain(home, shared=True)
+        # The cursor of events stays in place, by which a list has ended.
+        settlement.lock_chain(chain_id or intent.chain_id, shared=True)
         (locked,) = settlement.lock_rows([intent_id])
         account = accounts.owing(locked, chain_id, token_address)
         if payment_id not in payout_ids.owners_of_ids([account]):
