@@ -9,6 +9,7 @@ from tests.support.stored_rows import rows
 from ticketing.errors import (
     AlreadyPaying,
     Conflict,
+    EmailPutBack,
     EventOver,
     IntentReversed,
     InThePast,
@@ -63,6 +64,7 @@ PROVED_ELSEWHERE = {
     TooManyMessages: "needs a mail server: tests/notifications/mail/test_messages.py",
     NotRedeemed: "needs a scan: tests/door/test_stolen_device.py",
     OwnerNotConfirmed: "needs a wallet of an address: tests/payments/test_collecting.py",
+    EmailPutBack: "needs a mail server: tests/notifications/mail/test_email_changes.py",
     TooManyPayers: "API only: tests/payments/test_payer_proofs.py",
     TooManyScans: "needs many scans: tests/door/test_stolen_device.py",
     PaymentSent: "needs a facilitator: tests/x402/test_gasless.py",

@@ -30,6 +30,7 @@ INTENT_FIELDS = {
     "refund_due",
     "refund_pending",
     "refund_address",
+    "payee",
     "refunds",
     "currency",
     "chain_id",

@@ -13,6 +13,7 @@ from tests.support.stopped_clock import START, StoppedClock
 from ticketing import clock
 from ticketing.constants import PayeeSource
 from ticketing.models.notifications import Mail, Notification
+from ticketing.models.payments import Payment
 from ticketing.notification_types import MailStatus
 from ticketing.services.payments import payee_changes, payer_proofs
 from tools import anvil
@@ -41,6 +42,7 @@ def proven(monkeypatch):
 def owed(acme, time):
     buyer = acme.buyer(acme.ticket(), buyer=ADA)
     received(buyer, 7_000_000)
+    Payment.update(proven=PayeeSource.SIGNER).execute()
     change_intent(buyer, refund_due=2_000_000)
     return buyer
 

@@ -33,6 +33,8 @@ doors.py, door_device.py: a door; a device that shares no code with the service
 door_day.py, door_guests.py: a day with devices that are offline half of the time; its guests
 receivers.py: a chain with the factory of receivers, odd tokens and odd owners
 payers.py: who proves to have paid, and contracts that pay or lie
+backups.py: restore what a backup knew of orders, money and refunds
+payout_walk.py: a random walk of all who can touch a refund, on a real node
 payouts.py: organizers with an ordinary address, and who signs their refunds
 mcp.py, x402.py, relayer.py: clients of agents; who submits signed transfers
 wallets.py: gives a tenant another wallet at once

@@ -129,8 +129,9 @@ def _cautions(payee: RefundAddress, set_by_staff: datetime | None) -> Iterable[P
     What the buyer's mailbox has confirmed since then is the buyer's.
     """
     if payee.source == PayeeSource.STATED and set_by_staff is not None:
-        is_confirmed = payee.decided_by == RefundAddress.BY_MAILBOX
-        if not is_confirmed or set_by_staff > (payee.counts_since or payee.stated_at):
+        # What was stated before, nobody of the organizer's side could state by the new mailbox.
+        is_later = payee.stated_at > set_by_staff
+        if is_later and payee.decided_by != RefundAddress.BY_MAILBOX:
             yield PayeeCaution.EMAIL_CHANGED_BY_STAFF
     yield from map(PayeeCaution, payee.cautions.split())
     if payee.source == PayeeSource.ENTERED:
