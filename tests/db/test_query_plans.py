@@ -23,6 +23,7 @@ from tests.support.factories import (
 from tests.support.gasless import address_of, signed
 from tests.support.mail_server import MailServer
 from tests.support.mails import PUBLIC_URL, SENDER
+from tests.support.order_pages import SAME_ORIGIN
 from tests.support.payouts import OTHER, PAYER, fund, listed, owed, sign
 from tests.support.query_plans.admissions_drive import AT_IPV6, post_twice
 from tests.support.query_plans.after_sale_drive import AfterSaleDrive
@@ -37,12 +38,13 @@ from tests.support.query_plans.selling_drive import SellingDrive, fill_waiting
 from tests.support.query_plans.vouchers_drive import OPEN, TAG, VouchersDrive, fill_vouchers
 from tests.support.refunds import dust
 from tests.support.x402 import Facilitator, Wallet, required
-from ticketing import clock
+from ticketing import clock, links
 from ticketing.db.connection import database
 from ticketing.models.admissions import Admission
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.events import Event
+from ticketing.models.order_emails import OrderEmail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.wallets import PendingWallet
@@ -461,8 +463,21 @@ class Drive(
         for name in ("collections", "payouts", "pay-back", "pay-back/safe", "signed"):
             form = payer if name.startswith("pay") else {"chain_id": 31337}
             member.press(f"/console/money/{name}", form)
+        member.press("/console/money/payouts/preview", payer)
+        report = {"chain_id": 31337, "kind": "id_used", "intent_ids": self._changed_mailbox()}
+        member.press("/console/money/reports", report)
         for name in ("", "/move", "/pay-back", "/move/safe.json?chain_id=31337"):
             member.open(f"/console/money{name}")
+
+    def _changed_mailbox(self):
+        """Open the page of a mail's button about an order's address, and press it."""
+        (row, *_) = OrderEmail.select().where(OrderEmail.salt.is_null(False))
+        keyring = self.app.extensions["ticketing"].keyring
+        link = links.mailbox(row.intent_id, row.place, row.salt, keyring)
+        client = self.app.test_client()
+        assert client.get(link, base_url=PUBLIC_URL).status_code == 200
+        client.post(link, base_url=PUBLIC_URL, headers=SAME_ORIGIN)
+        return row.intent_id
 
     def look_at_the_rest(self):
         """Request what belongs to no tenant, the files and the reconciliation of a large tenant."""

@@ -378,7 +378,7 @@ def test_an_id_of_another_order_cannot_be_passed_over(app, node, venue):
     payments = listed(venue, node)["payments"]
     of_other = payments[1]["id"]
     word = {"payer": account(node, PAYER), "payment_id": of_other}
-    assert pass_over(venue, mine, **word).status_code == 422
+    assert pass_over(venue, mine, **word).status_code == 404
     stranger = new_organizer(app, "evil")
     path = f"{stranger.path}/refunds/{other.intent['id']}/pass-over"
     assert stranger.api().post(path, {"reason": "mine", **word}).status_code == 404

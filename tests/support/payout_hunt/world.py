@@ -31,6 +31,7 @@ from tests.support.provider.rules import Provider, answers_of
 from ticketing import ids
 from ticketing.chain import receivers, refunded_events
 from ticketing.chain.address import checksum
+from ticketing.chain.answers import TRANSFER_TOPIC
 from ticketing.chain.endpoint import Endpoint
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect, connect_each
@@ -402,7 +403,7 @@ class PayoutWorld:
         elif kind == "hides":
             rules += [liar.hides_events, *[liar.says_unused] * some[0]]
             rules += [liar.says_no_factory] * some[1]
-            rules += [liar.hides(liar.TRANSFER_TOPIC)] * some[2]
+            rules += [liar.hides(TRANSFER_TOPIC)] * some[2]
         elif kind == "event":
             self._invent_event(url, who, payer, n, amount, some)
         else:

@@ -2,7 +2,7 @@
 
 from ticketing import clock
 from ticketing.db.connection import write_transaction
-from ticketing.errors import FieldMessage, Invalid, NoRefundDue, RefundListed
+from ticketing.errors import NoRefundDue, NotFound, RefundListed
 from ticketing.models.payouts import PassedId, Payout
 from ticketing.services import stated_addresses
 from ticketing.services.access import audit_log
@@ -10,8 +10,6 @@ from ticketing.services.access.audit_log import Actor
 from ticketing.services.orders import accounts, intents
 from ticketing.services.payments import payout_events, payout_ids, refunds, settlement
 from ticketing.services.payments.refunds import RefundOwed
-
-_NOT_ITS_ID = FieldMessage("choice", "Must be an id of this order, as in `blocked`.")
 
 
 def pass_over(
@@ -27,9 +25,9 @@ def pass_over(
     """Say that `payer` used an id of an order for something else. A repeat changes nothing.
 
     Then the order can be listed again: for this payer, with the next id. The account is the home,
-    or the one on `chain_id`, see accounts.named. NotFound, NoRefundDue, Invalid for an id of
-    another order or a wrong address. RefundListed while a list that has this id can still be paid:
-    until then it may be.
+    or the one on `chain_id`, see accounts.named. NotFound, also for an id of another order.
+    NoRefundDue. Invalid for a wrong address. RefundListed while a list that has this id can still
+    be paid: until then it may be.
     """
     payer, payment_id = stated_addresses.parse(payer, "payer"), payment_id.lower()
     intent = intents.get(tenant_id, intent_id)
@@ -41,7 +39,7 @@ def pass_over(
         (locked,) = settlement.lock_rows([intent_id])
         account = accounts.owing(locked, chain_id, token_address)
         if payment_id not in payout_ids.owners_of_ids([account]):
-            raise Invalid({"payment_id": [_NOT_ITS_ID]})
+            raise NotFound("This order has no such id.")
         if not _is_passed(payer, payment_id):
             if _may_be_paid(payer, payment_id, account.terms.chain_id):
                 raise RefundListed
