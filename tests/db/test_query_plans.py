@@ -463,7 +463,8 @@ class Drive(
         for name in ("collections", "payouts", "pay-back", "pay-back/safe", "signed"):
             form = payer if name.startswith("pay") else {"chain_id": 31337}
             member.press(f"/console/money/{name}", form)
-        member.press("/console/money/payouts/preview", payer)
+        asked = {"chain_id": 31337, "payer": payer["payer"]}
+        member.press("/console/money/payouts/preview", asked)
         report = {"chain_id": 31337, "kind": "id_used", "intent_ids": self._changed_mailbox()}
         member.press("/console/money/reports", report)
         for name in ("", "/move", "/pay-back", "/move/safe.json?chain_id=31337"):
