@@ -467,7 +467,7 @@ class Drive(
         member.press("/console/money/payouts/preview", asked)
         report = {"chain_id": 31337, "kind": "id_used", "intent_ids": self._changed_mailbox()}
         report |= {"payer": payer["payer"], "tx_hash": "0x" + "ab" * 32}
-        member.press("/console/money/reports", report)
+        member.send("/console/money/reports", report)
         for name in ("", "/move", "/pay-back", "/move/safe.json?chain_id=31337"):
             member.open(f"/console/money{name}")
 
