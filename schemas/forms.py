@@ -157,12 +157,6 @@ class EmailForm(BaseSchema):
     email = an_email("ada@example.org", required=True)
 
 
-class EmailCorrectionForm(EmailForm):
-    """Where the mails of an order go, as its organizer says."""
-
-    end_old_links = Bool(load_default=False)
-
-
 class WaitingListForm(BaseSchema):
     """Who waits for what."""
 

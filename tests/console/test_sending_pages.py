@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.support.admissions import admissions_of, change, invite
-from tests.support.console import hidden_fields
+from tests.support.console import hidden_fields, sign_in
 from tests.support.factories import in_days
 from tests.support.mail_server import MailServer
 from tests.support.mails import ADA, SENDER, confirmed, send, text_of
@@ -59,6 +59,19 @@ def test_an_order_is_sent_again_with_the_same_tickets_to_a_corrected_address(
         {"email": ADA["email"], "end_old_links": False},
     )
     assert writer.send(f"{path}/email", {"email": "nobody"}).status_code == 422
+
+
+@pytest.mark.parametrize("role", ["write", "finance"])
+def test_old_links_end_by_a_box_for_those_who_may(acme, ticket, server, role):
+    member = sign_in(acme, role, "m@example.org")
+    paid, unpaid = confirmed(acme, ticket), acme.buyer(ticket)
+    for buyer, may in ((paid, role == "finance"), (unpaid, role == "write")):
+        path = f"/console/orders/{buyer.intent['id']}"
+        assert ("end_old_links" in member.get(path).text) is may
+        form = {"email": " bob@example.org ", "end_old_links": "on"}
+        sent = member.send(f"{path}/email", form)
+        assert sent.status_code == (303 if may else 403)
+        assert buyer.api.get(buyer.path).status_code == (404 if may else 200)
 
 
 def test_readers_send_nothing_again(acme, reader, ticket):

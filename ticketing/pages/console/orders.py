@@ -5,9 +5,9 @@ from functools import partial
 from flask import redirect
 from werkzeug import Response as AnyResponse
 
-from schemas.forms import EmailCorrectionForm
+from schemas.order_emails import EmailCorrectionSchema
 from ticketing.constants import Flag, IntentStatus
-from ticketing.pages import forms
+from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import list_filters, paths, timeline, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
@@ -75,7 +75,7 @@ def send_again(intent_id: str) -> AnyResponse:
     """Correct where the mails of an order go, and send the one that its buyer needs now."""
 
     def send() -> str:
-        sent = forms.read(EmailCorrectionForm)
+        sent = typed_forms.read(EmailCorrectionSchema)
         noted(
             intent_id,
             partial(
