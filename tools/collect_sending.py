@@ -54,7 +54,8 @@ class PatientClient(RpcClient):
     def batch(self, calls: Sequence[Call]) -> list[Any]:
         """Return the results of `calls`, in their order. RpcError after ATTEMPTS without any.
 
-        After each limit, half as many are asked at once: a node may count them, not the requests.
+        After each limit, a quarter as many are asked at once: a node may count them, not the
+        requests. Example: 50 a second may pass, and 1000 are asked. So 250, 62 and 15 are tried.
         """
         results: list[Any] = []
         at_once, failures = len(calls), 0
@@ -71,7 +72,7 @@ class PatientClient(RpcClient):
                     time.sleep(SILENT_SECONDS)
                 else:
                     time.sleep(error.retry_after)
-                    at_once = max(1, len(some) // 2)
+                    at_once = max(1, len(some) // 4)
         return results
 
 
