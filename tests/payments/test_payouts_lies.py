@@ -1,32 +1,42 @@
-"""What a lying node, a stranger or a restored backup can't do: make an organizer pay twice.
+"""What a lying node or a stranger can't do: make an organizer pay twice.
 
 Real nodes, with a proxy that lies in one answer. Each test is an attack that took test money once.
 """
 
-from datetime import timedelta
-
 import pytest
 
 from tests.support.factories import CHAIN, new_organizer, worker_once
-from tests.support.payouts import OTHER, OWNER, PAYER, ask, fund, listed, owed, sign, with_address
-from tests.support.refunds import account, pass_hours, settled, state
+from tests.support.payouts import (
+    OTHER,
+    OWNER,
+    PAYER,
+    STRANGER,
+    answers_no,
+    ask,
+    blocked,
+    end_lists,
+    fund,
+    listed,
+    owed,
+    pass_over,
+    refund,
+    sign,
+    with_address,
+    worthless,
+)
+from tests.support.refunds import account, settled, state
 from tests.support.relayer import held
-from ticketing import clock
-from ticketing.chain import address, receivers, refunded_events
+from ticketing.chain import address
 from ticketing.chain.answers import TRANSFER_TOPIC
-from ticketing.chain.refunded_events import REFUNDED_TOPIC, ListedPayment
+from ticketing.chain.refunded_events import REFUNDED_TOPIC
 from ticketing.models.audit_log import AuditLogEntry
 from ticketing.models.payments import Payment
-from ticketing.models.payouts import PayoutCursor, PayoutEvent
+from ticketing.models.payouts import PayoutEvent
 from ticketing.services.money import payout_checks
 from ticketing.worker import witness_check
 from tools import anvil
 
-WORTHLESS = "0x00000000000000000000000000000000deadbe01"
-SILENT = "0x00"
 REFUSED = r"revert|failed"
-STRANGER = 9
-"""An account of the node that is nobody's."""
 
 pytestmark = pytest.mark.usefixtures("node")
 
@@ -48,40 +58,6 @@ def venue(app, node):
 
 def due(buyer):
     return buyer.now()["refund_due"]
-
-
-def blocked(of_list):
-    return [(each["reason"], each["amount"]) for each in of_list["blocked"]]
-
-
-def later(monkeypatch, node, hours):
-    """Move the chain's clock and the server's."""
-    pass_hours(node, hours)
-    monkeypatch.setattr(clock, "now", lambda now=clock.now: now() + timedelta(hours=hours))
-
-
-def refund(node, index, token, *payments):
-    """Call the factory by hand, as anybody can. The payer allows it everything first."""
-    if node.rpc("eth_getCode", receivers.FACTORY, "latest") == "0x":
-        deploy = {"to": receivers.PROXY, "data": receivers.deploy_data()}
-        anvil.send(node.rpc, index, deploy)
-    if token != WORTHLESS:
-        approve = refunded_events.approve_data(2**200)
-        anvil.send(node.rpc, index, {"to": token, "data": approve})
-    data = refunded_events.refund_data(token, 2**40, [ListedPayment(*each) for each in payments])
-    sent = anvil.send(node.rpc, index, {"to": receivers.FACTORY, "data": data})
-    return sent["transactionHash"]
-
-
-def worthless(node):
-    """A token that anybody can have, and that does nothing."""
-    node.rpc("anvil_setCode", WORTHLESS, SILENT)
-    return WORTHLESS
-
-
-def pass_over(venue, buyer, role="admin", **fields):
-    path = f"{venue.path}/refunds/{buyer.intent['id']}/pass-over"
-    return venue.api(role).post(path, {"reason": "A test payment of ours.", **fields})
 
 
 # A node that lies.
@@ -162,24 +138,13 @@ def two_urls(environ, bad_node, node):
     return bad_node
 
 
-def answers_no(question, answer):
-    """Hide all events of the factory, and deny that an id was used."""
-    if question["method"] == "eth_getLogs":
-        kept = [each for each in answer["result"] if each["topics"][0] != REFUNDED_TOPIC]
-        return {**answer, "result": kept}
-    call = question["params"][0] if question["method"] == "eth_call" else {}
-    if call.get("to") == receivers.FACTORY:
-        return {**answer, "result": "0x" + "00" * 32}
-    return answer
-
-
 def test_another_payer_does_not_pay_again_what_one_node_hides(
     two_urls, app, node, venue, monkeypatch
 ):
     (buyer,) = owed(venue, node, 7)
     paid = sign(node, listed(venue, node))[-1]
     two_urls.rules.append(answers_no)
-    later(monkeypatch, node, 73)
+    end_lists(node, monkeypatch)
     worker_once(app)
     assert due(buyer) == 7
     other = listed(venue, node, OTHER)
@@ -196,7 +161,7 @@ def test_an_order_of_an_ended_list_waits_while_a_url_does_not_answer(
     """The silent one may be the honest one. Orders that were on no list are paid."""
     old, new = owed(venue, node, 7, 9)
     listed_before = ask(venue, node, only=[old.intent["id"]]).json
-    later(monkeypatch, node, 73)
+    end_lists(node, monkeypatch)
     worker_once(app)
     two_urls.refuse("eth_call")
     other = listed(venue, node, OTHER)
@@ -354,7 +319,7 @@ def test_real_money_of_a_payer_that_no_list_has_holds_the_order_back(
     assert pass_over(venue, buyer, "write", **word).status_code == 403
     early = pass_over(venue, buyer, **word)
     assert (early.status_code, early.json["code"]) == (409, "refund_listed")
-    later(monkeypatch, node, 73)
+    end_lists(node, monkeypatch)
     worker_once(app)
     assert pass_over(venue, buyer, **word).status_code == 200
     (next_payment,) = listed(venue, node)["payments"]
@@ -382,89 +347,6 @@ def test_an_id_of_another_order_cannot_be_passed_over(app, node, venue):
     stranger = new_organizer(app, "evil")
     path = f"{stranger.path}/refunds/{other.intent['id']}/pass-over"
     assert stranger.api().post(path, {"reason": "mine", **word}).status_code == 404
-
-
-# A restored backup.
-
-
-def test_after_a_restore_a_buyer_cannot_use_up_the_id_of_the_refund(app, node, venue):
-    (buyer,) = owed(venue, node, 7)
-    worker_once(app)
-    app.test_cli_runner().invoke(args=["db", "restored"])
-    pass_hours(node, 0.1)
-    worker_once(app)
-    first = listed(venue, node, OWNER)
-    (payment,) = first["payments"]
-    refund(node, STRANGER, worthless(node), (payment["id"], anvil.BUYER, 1))
-    worker_once(app)
-    assert PayoutCursor.get().restored_at is not None
-    second = listed(venue, node, OWNER)
-    assert second["payments"] == [payment]
-    before = held(node, anvil.BUYER)
-    sign(node, {"transactions": first["transactions"][1:]}, OWNER)
-    with pytest.raises(RuntimeError, match=REFUSED):
-        sign(node, {"transactions": second["transactions"][-1:]}, OWNER)
-    worker_once(app)
-    assert (due(buyer), held(node, anvil.BUYER) - before) == (0, 7)
-
-
-def test_after_a_restore_real_money_to_another_address_holds_the_order_back(
-    app, node, venue, monkeypatch
-):
-    (buyer,) = owed(venue, node, 7)
-    payment = listed(venue, node, OWNER)["payments"][0]
-    worker_once(app)
-    app.test_cli_runner().invoke(args=["db", "restored"])
-    pass_hours(node, 0.1)
-    worker_once(app)
-    fund(node, 100, STRANGER)
-    refund(node, STRANGER, anvil.TOKEN_ADDRESS, (payment["id"], account(node, OTHER), 1))
-    worker_once(app)
-    of_list = listed(venue, node, OWNER)
-    assert blocked(of_list) == [("paid_elsewhere", 7)]
-    (held_back,) = of_list["blocked"]
-    word = {"payer": held_back["payer"], "payment_id": held_back["payment_id"]}
-    assert pass_over(venue, buyer, **word).status_code == 200
-    assert listed(venue, node, OWNER)["payments"] == [payment]
-
-
-def test_after_a_restore_money_to_the_buyer_is_booked_whoever_paid(app, node, venue):
-    (buyer,) = owed(venue, node, 7)
-    payment = listed(venue, node, OWNER)["payments"][0]
-    worker_once(app)
-    app.test_cli_runner().invoke(args=["db", "restored"])
-    pass_hours(node, 0.1)
-    fund(node, 100, STRANGER)
-    refund(node, STRANGER, anvil.TOKEN_ADDRESS, (payment["id"], payment["to"], 2))
-    worker_once(app)
-    worker_once(app)
-    assert due(buyer) == 5
-    (rest,) = listed(venue, node, OWNER)["payments"]
-    assert (rest["amount"], rest["id"]) == (5, payment["id"])
-
-
-def test_after_a_restore_a_payment_that_is_not_final_yet_holds_the_order_back(
-    three_deep, app, node, venue
-):
-    """Its list is not in the backup, and another owner asks for one."""
-    ticket = venue.ticket()
-    buyer = venue.buyer(ticket)
-    buyer.pay(node, buyer.intent["amount"] + 7)
-    node.rpc("anvil_mine", "0x2")
-    worker_once(app)
-    assert state(buyer, anvil.BUYER).status_code == 200
-    id_ = refunded_events.payment_id(CHAIN, buyer.intent["token_address"], buyer.intent["id"], 0)
-    app.test_cli_runner().invoke(args=["db", "restored"])
-    pass_hours(node, 0.1)
-    node.rpc("anvil_mine", "0x3")
-    worker_once(app)
-    paid = refund(node, PAYER, anvil.TOKEN_ADDRESS, (id_, anvil.BUYER, 7))
-    of_list = listed(venue, node, OWNER)
-    assert (of_list["payments"], blocked(of_list)) == ([], [("already_paid", 7)])
-    assert of_list["blocked"][0]["tx_hash"] == paid
-    node.rpc("anvil_mine", "0x3")
-    worker_once(app)
-    assert due(buyer) == 0
 
 
 # Nothing is left out uncounted.

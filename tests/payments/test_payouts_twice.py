@@ -2,30 +2,26 @@
 
 import pytest
 
-from tests.support.backups import Backup
 from tests.support.factories import CHAIN, cli, new_organizer, worker_once
 from tests.support.payouts import (
     OTHER,
     OWNER,
     PAYER,
-    ask,
     fund,
     listed,
     owed,
     sign,
     with_address,
 )
-from tests.support.refunds import account, give_back, pass_hours, settled
+from tests.support.refunds import account, give_back, settled
 from tests.support.relayer import held
-from tests.support.wallets import use_address
-from ticketing.chain import address, receivers, refunded_events
+from ticketing.chain import receivers, refunded_events
 from ticketing.chain.answers import TRANSFER_TOPIC
 from ticketing.chain.refunded_events import ListedPayment
 from ticketing.config import load
 from ticketing.models.admissions import Admission
-from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.payouts import Payout, PayoutCursor, PayoutEvent
+from ticketing.models.payouts import PayoutEvent
 from ticketing.services.payments import payout_events, refund_settlement
 from ticketing.worker.watcher import Watcher
 from tools import anvil
@@ -180,106 +176,3 @@ def test_a_payer_with_a_token_of_his_own_stops_nobody(app, node, venue, code):
     # Its event paid nothing, and nobody else is the worse for it.
     assert listed(evil, node, OTHER)["unbooked"] == []
     assert PayoutEvent.select().where(PayoutEvent.tenant_id == evil.id).count() == 0
-
-
-def test_after_a_restore_nobody_gets_a_list_before_all_was_read(app, node, venue):
-    """A second owner must not pay again what the first one paid since the backup."""
-    (buyer,) = owed(venue, node, 7)
-    use_address(venue.id, address.checksum(account(node, OTHER)), CHAIN)
-    backup = Backup()
-    sign(node, listed(venue, node, OWNER), OWNER)
-    worker_once(app)
-    backup.restore(app, node)
-    for payer in (OWNER, OTHER):
-        answer = ask(venue, node, payer)
-        assert (answer.status_code, answer.json["code"]) == (503, "chain_unavailable")
-    worker_once(app)
-    assert due([buyer]) == [0]
-    assert listed(venue, node, OTHER)["payments"] == []
-    assert "right" in cli(app, "reconcile")
-
-
-def test_after_a_restore_the_payments_of_any_account_are_found(app, node, venue):
-    """The account is no owner, and its list is not in the backup."""
-    (buyer,) = owed(venue, node, 7)
-    backup = Backup()
-    before = held(node, anvil.BUYER)
-    sign(node, listed(venue, node))
-    worker_once(app)
-    backup.restore(app, node)
-    worker_once(app)
-    assert (due([buyer]), held(node, anvil.BUYER) - before) == ([0], 7)
-    assert listed(venue, node, OWNER)["payments"] == []
-    # Others may hold lists that are not known here.
-    assert ask(venue, node).json["errors"].keys() == {"payer"}
-    pass_hours(node, 73)
-    worker_once(app)
-    assert ask(venue, node).status_code == 200
-
-
-def test_after_a_restore_a_payment_of_a_newer_debt_is_found(app, node, venue):
-    """The ticket was voided after the backup, and is voided once more after the restore."""
-    (buyer,) = owed(venue, node, 7)
-    sign(node, listed(venue, node))
-    worker_once(app)
-    backup = Backup()
-    void(venue, buyer)
-    before = held(node, anvil.BUYER)
-    sign(node, listed(venue, node, OWNER), OWNER)
-    worker_once(app)
-    assert (due([buyer]), held(node, anvil.BUYER) - before) == ([0], buyer.intent["amount"])
-    backup.restore(app, node)
-    worker_once(app)
-    void(venue, buyer)
-    assert listed(venue, node, OWNER)["payments"] == []
-    worker_once(app)
-    assert due([buyer]) == [0]
-    pass_hours(node, 73)
-    worker_once(app)
-    assert listed(venue, node, OTHER)["payments"] == []
-
-
-def test_after_a_restore_a_payment_that_was_settled_first_still_counts_for_a_newer_debt(
-    app, node, venue
-):
-    """Somebody names the transaction before the worker has read it: only a part is due then."""
-    (buyer,) = owed(venue, node, 7)
-    backup = Backup()
-    void(venue, buyer)
-    paid = sign(node, listed(venue, node, OWNER), OWNER)[-1]
-    worker_once(app)
-    backup.restore(app, node)
-    assert settled(venue, buyer, paid) == 7
-    worker_once(app)
-    void(venue, buyer)
-    assert listed(venue, node, OWNER)["payments"] == []
-    PayoutEvent.update(tried_at=None).execute()
-    worker_once(app)
-    assert due([buyer]) == [0]
-    assert listed(venue, node, OWNER)["unbooked"] == []
-    assert "right" in cli(app, "reconcile")
-
-
-def test_after_a_restore_a_worker_that_was_away_for_days_finds_all(app, node, venue):
-    (buyer,) = owed(venue, node, 7)
-    backup = Backup()
-    sign(node, listed(venue, node))
-    worker_once(app)
-    backup.restore(app, node)
-    pass_hours(node, 73)
-    assert ask(venue, node, OTHER).status_code == 503
-    worker_once(app)
-    assert due([buyer]) == [0]
-    assert listed(venue, node, OTHER)["payments"] == []
-
-
-def test_after_a_restore_what_was_paid_before_lists_is_not_read(app, node, venue):
-    """The cursor of events stays where it is while nobody has a list: it may be old."""
-    owed(venue, node, 7)
-    listed(venue, node)
-    Payout.delete().execute()
-    PayoutCursor.update(block_number=0).execute()
-    node.rpc("anvil_mine", "0x10")
-    worker_once(app)
-    cli(app, "db", "restored")
-    assert PayoutCursor.get().block_number == ChainState.get().block_number

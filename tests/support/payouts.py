@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from tests.support.factories import CHAIN, Buyer, Organizer, new_organizer, worker_once
+from tests.support.provider.views import Answer, Question
 from tests.support.refunds import account, pass_hours, state
 from ticketing import clock
 from ticketing.chain import receivers, refunded_events
-from ticketing.chain.refunded_events import ListedPayment
+from ticketing.chain.refunded_events import REFUNDED_TOPIC, ListedPayment
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.wallets import Wallet
 from tools import anvil
@@ -19,6 +20,12 @@ OWNER, PAYER, OTHER = 6, 7, 8
 
 OWNER_ADDRESS = "0x976EA74026E726554dB657fA54763abd0C3a0aa9"
 """The address of OWNER."""
+
+STRANGER = 9
+"""An account of the node that is nobody's."""
+
+WORTHLESS = "0x00000000000000000000000000000000deadbe01"
+"""Where `worthless` puts a token."""
 
 
 def with_address(app: Any, node: anvil.Anvil, slug: str = "venue") -> Organizer:
@@ -137,3 +144,44 @@ def mark(
     """Say that a refund is paid by hand, or is not, and return the answer."""
     path = f"{organizer.path}/refunds/{buyer.intent['id']}/by-hand"
     return organizer.api(role).post(path, {"by_hand": by_hand, **fields})
+
+
+def blocked(of_list: Any) -> list[tuple[str, int]]:
+    """Return why orders are on no list, and the amount of each."""
+    return [(each["reason"], each["amount"]) for each in of_list["blocked"]]
+
+
+def refund(node: anvil.Anvil, index: int, token: str, *payments: tuple[str, str, int]) -> str:
+    """Call the factory by hand, as anybody can. The payer allows it everything first."""
+    if node.rpc("eth_getCode", receivers.FACTORY, "latest") == "0x":
+        deploy = {"to": receivers.PROXY, "data": receivers.deploy_data()}
+        anvil.send(node.rpc, index, deploy)
+    if token != WORTHLESS:
+        approve = refunded_events.approve_data(2**200)
+        anvil.send(node.rpc, index, {"to": token, "data": approve})
+    data = refunded_events.refund_data(token, 2**40, [ListedPayment(*each) for each in payments])
+    sent = anvil.send(node.rpc, index, {"to": receivers.FACTORY, "data": data})
+    return str(sent["transactionHash"])
+
+
+def worthless(node: anvil.Anvil) -> str:
+    """A token that anybody can have, and that does nothing."""
+    node.rpc("anvil_setCode", WORTHLESS, "0x00")
+    return WORTHLESS
+
+
+def pass_over(organizer: Organizer, buyer: Buyer, role: str = "admin", **fields: Any) -> Any:
+    """Say that an id was used for something else, and return the answer."""
+    path = f"{organizer.path}/refunds/{buyer.intent['id']}/pass-over"
+    return organizer.api(role).post(path, {"reason": "A test payment of ours.", **fields})
+
+
+def answers_no(question: Question, answer: Answer) -> Answer:
+    """Hide all events of the factory, and deny that an id was used."""
+    if question["method"] == "eth_getLogs":
+        kept = [each for each in answer["result"] if each["topics"][0] != REFUNDED_TOPIC]
+        return {**answer, "result": kept}
+    call = question["params"][0] if question["method"] == "eth_call" else {}
+    if call.get("to") == receivers.FACTORY:
+        return {**answer, "result": "0x" + "00" * 32}
+    return answer

@@ -11,7 +11,7 @@ from ticketing.chain.answers import Block
 from ticketing.chain.block_headers import header_call
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, RpcError, RpcLimited, RpcRefused, RpcSilent
-from ticketing.chain.node import Node
+from ticketing.chain.node import Node, connect_each
 from ticketing.chain.refunded_events import PaidRefund, Refunded
 from ticketing.chain.registry import Chain
 from ticketing.chain.request_size import RequestSize
@@ -24,6 +24,10 @@ RANGES_PER_PASS = 20
 """The most requests for logs of one call. After a long pause, further calls go on."""
 
 log = logging.getLogger(__name__)
+
+
+class _UrlMissing(Exception):
+    """After a restored backup, a URL has not said what was paid."""
 
 
 class PayoutReader:
@@ -41,6 +45,9 @@ class PayoutReader:
         try:
             if cursor != self._done_at:
                 self._done_at = cursor if self._read(cursor) else None
+        except _UrlMissing as error:
+            # Sales go on. Lists wait: this URL may be the only one that is honest.
+            log.warning("chain %s: a backup was restored, and %s", self._chain.chain_id, error)
         finally:
             # A node that does not respond keeps nothing that is stored from being booked.
             payout_events.book_waiting(self._chain.chain_id)
@@ -108,12 +115,42 @@ class PayoutReader:
             return read
         self._width.passed(end - first + 1)
         places = payout_events.places_of(self._chain.chain_id, {each.id for each, _ in found})
-        paid = self._with_transfers(cursor, places, [each for each, _ in found])
+        paid = self._with_transfers(self._node, cursor, places, [each for each, _ in found])
+        if ids is None:
+            paid = self._and_of_other_urls(cursor, first, end, paid, places)
         payout_events.store(self._chain, cursor, read, block, paid, places)
         return block if block.number > read.number else read
 
+    def _and_of_other_urls(
+        self,
+        cursor: Block,
+        first: int,
+        last: int,
+        paid: Sequence[PaidRefund],
+        places: dict[str, Place],
+    ) -> list[PaidRefund]:
+        """Return events in some blocks, with those of any URL, and add their accounts to `places`.
+
+        Of two events of a payer with the same id, one is invented: nothing is read before they
+        agree. _UrlMissing.
+        """
+        found = {(each.event.payer, each.event.id): each for each in paid}
+        for number, url in enumerate(connect_each(self._chain), 1):
+            try:
+                _, events = url.payouts.refunded(cursor, None, first, last)
+                places |= payout_events.places_of(
+                    self._chain.chain_id, {each.id for each, _ in events}
+                )
+                more = self._with_transfers(url, cursor, places, [each for each, _ in events])
+            except RpcError as error:
+                raise _UrlMissing(f"URL {number} does not say what was paid: {error}") from None
+            for each in more:
+                if found.setdefault((each.event.payer, each.event.id), each) != each:
+                    raise _UrlMissing(f"URL {number} says something else of {each.event.tx_hash}")
+        return list(found.values())
+
     def _with_transfers(
-        self, cursor: Block, places: Mapping[str, Place], events: Sequence[Refunded]
+        self, node: Node, cursor: Block, places: Mapping[str, Place], events: Sequence[Refunded]
     ) -> list[PaidRefund]:
         """Return the events of known ids, in the token of their account, with their transfers.
 
@@ -128,7 +165,7 @@ class PayoutReader:
         ]
         paid: dict[tuple[str, int], PaidRefund] = {}
         for tx_hash, token in sorted({(each.tx_hash, each.token_address) for each in known}):
-            _, _, refunds = self._node.payouts.refunds_of(tx_hash, token, cursor)
+            _, _, refunds = node.payouts.refunds_of(tx_hash, token, cursor)
             paid |= {(tx_hash, each.event.log_index): each for each in refunds}
         found = []
         for event in known:

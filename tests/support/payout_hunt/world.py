@@ -431,8 +431,12 @@ class PayoutWorld:
     # What must be true.
 
     def debt(self, id_: str) -> int:
-        """Return what an order really received, less what is kept."""
-        return self.chain.received(self.addresses[id_]) - PRICE
+        """Return what an order may be paid back at most.
+
+        That is what it really received, less what is kept. A node that invents payments can have
+        the price paid back, too: it could have invented the payment for the ticket as well.
+        """
+        return self.chain.received(self.addresses[id_]) - PRICE * (id_ not in self.invented)
 
     def paid_by_lists(self, id_: str) -> int:
         """Return what payers have paid for an order by signing lists."""

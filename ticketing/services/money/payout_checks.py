@@ -59,7 +59,7 @@ def unpaid(
         return [], [each.blocked(PayoutReason.NODES_BEHIND) for each in page]
     uses = {asked[payer, id_].account.id: (payer, id_) for payer, id_ in used}
     paid_in = _transactions_of(node, wanted.chain, at, list(uses.values()))
-    for account_id, event in _not_final_after_restore(node, wanted, page, at).items():
+    for account_id, event in _not_final_after_restore(wanted, page, at).items():
         uses.setdefault(account_id, (event.payer, event.id))
         paid_in.setdefault((event.payer, event.id), event.tx_hash)
     free: list[Due] = []
@@ -97,10 +97,10 @@ def _used(
     return found, not errors
 
 
-def _not_final_after_restore(
-    node: Node, wanted: Wanted, page: Sequence[Due], at: Block
-) -> dict[str, Refunded]:
-    """Return the newest event of each account that is not final, while its list may be unknown.
+def _not_final_after_restore(wanted: Wanted, page: Sequence[Due], at: Block) -> dict[str, Refunded]:
+    """Return an event of each account that is not final, while its list may be unknown.
+
+    Every URL is asked. RpcError if one does not answer: it may be the only honest one.
 
     The worker reads events that are final. Somebody may have signed a list that the backup does not
     know, just before the restore.
@@ -110,9 +110,13 @@ def _not_final_after_restore(
         return {}
     owners = payout_ids.owners_of_ids([each.account for each in page])
     read = payout_events.cursor(chain_id) or at
-    events = node.payouts.newest_events(sorted(owners), read.number + 1)
     token = wanted.token_address.lower()
-    return {owners[each.id]: each for each in events if each.token_address.lower() == token}
+    found: dict[str, Refunded] = {}
+    for url in connect_each(wanted.chain):
+        for each in url.payouts.newest_events(sorted(owners), read.number + 1):
+            if each.token_address.lower() == token:
+                found[owners[each.id]] = each
+    return found
 
 
 def covered(

@@ -1,10 +1,11 @@
 """After a restored backup: find what was paid by lists that the backup does not know.
 
-For RESTORED_FOR, by the time of the blocks that are read, all events are read, from the last block
-that the backup knows. An id that is on no list is recomputed for every order that was ever paid. An
-event with such an id and its own Transfer in the order's token is booked if it went to an address
-that may get the order's refunds. Otherwise it holds the order back until an administrator says what
-it was. An event without such a Transfer is nothing: anybody can write one.
+For RESTORED_FOR, all events are read, from the last block that the backup knows on. Every URL is
+asked, and must answer: one node could hide what was paid. An id that is on no list is recomputed
+for every order that was ever paid. An event with such an id and its own Transfer in the order's
+token is booked if it went to an address that may get the order's refunds. Otherwise it holds the
+order back until an administrator says what it was. An event without such a Transfer is nothing:
+anybody can write one.
 
 Nobody gets a list before all blocks up to the restore were read; then, until the end of that time,
 only owners of wallets do: other payers may hold lists that are not known here, and can still be
@@ -71,11 +72,13 @@ def note() -> None:
 def is_restored(chain_id: int) -> bool:
     """Return whether lists that are not known here may still be paid, or were not read yet.
 
-    It ends with the blocks that were read, not by our clock: the worker may have been away.
+    It ends when both our clock and the blocks that were read are past its end: the worker may have
+    been away, and a node may invent a late block.
     """
     row = _row(chain_id)
-    until = None if row is None or row.restored_at is None else row.restored_at + RESTORED_FOR
-    return row is not None and until is not None and row.block_time <= until
+    if row is None or row.restored_at is None:
+        return False
+    return bool(min(row.block_time, clock.now()) <= row.restored_at + RESTORED_FOR)
 
 
 def is_catching_up(chain_id: int) -> bool:

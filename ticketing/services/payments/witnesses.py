@@ -9,6 +9,10 @@ cover what was and will be paid back of it.
 
 Example: an order received 12 and 3, and owes 5. If the payment of 12 is witnessed, so is the order.
 If only that of 3 is, the payment of 12 must be looked at.
+
+What remains: a buyer pays 12 for a ticket of 12, and a node invents 5 more. Then 5 is paid back. A
+node can get a ticket for less than its price, as it can by inventing the payment for it, but never
+more than what the order really received.
 """
 
 from __future__ import annotations
