@@ -55,7 +55,7 @@ class Payout(BaseModel):
     valid_before = UtcDateTimeField()
 
     class Meta:
-        table_name = "payouts"
+        table_name = "listed_payouts"
         primary_key = CompositeKey("payer", "payment_id", "recipient", "atomic_amount")
 
 

@@ -7,7 +7,7 @@ _TICKETS = (
 )
 _PAYOUTS = (
     r"(payouts\.(create|preview)_payout"
-    r"|pages_console_money_moving\.(propose_payouts|show_list|download_payouts))"
+    r"|pages_console_money_moving\.(propose_payouts|preview_payouts|show_list|download_payouts))"
 )
 _FIGURES = r"(money\.read_money|pages_console_(money(_moving)?|overview)\.show_\w+)"
 _COLLECTIONS = r"(collections\.list|pages_console_money_moving\.(propose|download))_collections"
@@ -107,8 +107,8 @@ ALLOWED = {
         r"x402\.order_\w+ walks intents_x402_unpaid"
     ),
     "The same: here there are few lists of refunds.": (
-        r"(pages_console_)?refunds\.\w+ walks payouts_(of_account|pkey)"
-        rf"|({_PAYOUTS}|worker) walks payouts_pkey"
+        r"(pages_console_)?refunds\.\w+ walks listed_payouts_(of_account|pkey)"
+        rf"|({_PAYOUTS}|worker) walks listed_payouts_pkey"
     ),
     "The same: here there are few ticket types, and few orders with items or vouchers.": (
         r"(sales\.read_sales|pages_console_events\.show_event|mcp\.answer_message)"
@@ -183,12 +183,16 @@ ALLOWED = {
         rf"({_PAYOUTS}|refunds\.settle_refunds|pages_console_money(_moving)?\.show_\w+)"
         r" searches intents_to_refund(_by_amount)?, then looks at .*refund_pending.*"
     ),
+    "Those of them without a payee, and what was stated for them: each waits for a day.": (
+        rf"{_PAYOUTS} searches intents_to_refund, then looks at refund_address"
+        rf"|{_PAYOUTS} walks refund_addresses_waiting"
+    ),
     "The few payments of lists that count as no refund; a tenant's chain has one token.": (
         rf"{_PAYOUTS} searches payout_events_unbooked,"
         r" then looks at (payer payment_id )?token_address"
     ),
     "The lists of one chain that can still be paid, or could until three days ago.": (
-        rf"({_PAYOUTS}|worker) (walks|searches) payouts_valid.*"
+        rf"({_PAYOUTS}|worker) (walks|searches) listed_payouts_valid.*"
     ),
     "Few orders have a refund that was waived or paid: those of at least an amount are searched.": (
         r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"

@@ -1,48 +1,37 @@
 """Keep what was listed apart from what was paid, and which payments a second node has seen.
 
-`payouts` gets a row for each payer, id, payee and amount. What the chain shows of an id is in
-`payout_events`.
+`listed_payouts` has a row for each payer, id, payee and amount. What the chain shows of an id is in
+`payout_events`. `payouts`, which had both, stays without rows: a worker of the version before reads
+it at each look.
 """
 
-from peewee import Database, PostgresqlDatabase
+from peewee import Database
 from playhouse.migrate import SchemaMigrator
 
-_LISTED = """
-    payer TEXT NOT NULL,
-    payment_id TEXT NOT NULL,
-    recipient TEXT NOT NULL,
-    atomic_amount TEXT NOT NULL,
-    tenant_id TEXT NOT NULL REFERENCES tenants (id),
-    intent_id TEXT NOT NULL REFERENCES payment_intents (id),
-    chain_id BIGINT NOT NULL,
-    token_address TEXT NOT NULL,
-    amount BIGINT NOT NULL,
-    created_at TIMESTAMPTZ NOT NULL,
-    valid_before TIMESTAMPTZ NOT NULL
-"""
 _LISTED_COLUMNS = (
     "payer, payment_id, recipient, atomic_amount, tenant_id, intent_id, chain_id, token_address,"
     " amount, created_at, valid_before"
 )
-_SEEN = """
-    tx_hash TEXT,
-    log_index INTEGER,
-    transfer_log INTEGER,
-    block_number BIGINT,
-    block_hash TEXT,
-    block_time TIMESTAMPTZ,
-    paid_to TEXT,
-    paid_amount TEXT,
-    waits BOOLEAN NOT NULL DEFAULT FALSE,
-    unbooked TEXT,
-    tried_at TIMESTAMPTZ
-"""
 _EVENT_COLUMNS = (
     "payer, payment_id, tenant_id, intent_id, chain_id, token_address, tx_hash, log_index,"
     " transfer_log, block_number, block_hash, block_time, paid_to, paid_amount, waits, unbooked,"
     " tried_at"
 )
 TABLES = {
+    "listed_payouts": """
+        payer TEXT NOT NULL,
+        payment_id TEXT NOT NULL,
+        recipient TEXT NOT NULL,
+        atomic_amount TEXT NOT NULL,
+        tenant_id TEXT NOT NULL REFERENCES tenants (id),
+        intent_id TEXT NOT NULL REFERENCES payment_intents (id),
+        chain_id BIGINT NOT NULL,
+        token_address TEXT NOT NULL,
+        amount BIGINT NOT NULL,
+        created_at TIMESTAMPTZ NOT NULL,
+        valid_before TIMESTAMPTZ NOT NULL,
+        PRIMARY KEY (payer, payment_id, recipient, atomic_amount)
+    """,
     "payout_events": """
         payer TEXT NOT NULL,
         payment_id TEXT NOT NULL,
@@ -73,14 +62,11 @@ TABLES = {
         PRIMARY KEY (payer, payment_id)
     """,
 }
-_OF_LISTED = (
-    # It serves the lists of an order, too: `payouts_of_intent` is not needed.
-    "payouts_of_account ON payouts (intent_id, chain_id, valid_before)",
-    "payouts_valid ON payouts (chain_id, valid_before)",
-)
 INDEXES = (
-    *_OF_LISTED,
-    "payouts_id ON payouts (payment_id)",
+    # It serves the lists of an order, too.
+    "listed_payouts_of_account ON listed_payouts (intent_id, chain_id, valid_before)",
+    "listed_payouts_valid ON listed_payouts (chain_id, valid_before)",
+    "listed_payouts_id ON listed_payouts (payment_id)",
     "payout_events_of_intent ON payout_events (intent_id)",
     "payout_events_of_block ON payout_events (chain_id, block_number)",
     "payout_events_waiting ON payout_events (chain_id, payment_id) WHERE waits",
@@ -89,13 +75,6 @@ INDEXES = (
     "passed_ids_of_intent ON passed_ids (intent_id)",
     "payments_unwitnessed ON payments (chain_id, block_number)"
     " WHERE canonical AND witnessed IS NULL",
-)
-_INDEXES_BEFORE = (
-    *_OF_LISTED,
-    "payouts_of_intent ON payouts (intent_id)",
-    "payouts_seen ON payouts (chain_id, block_number) WHERE tx_hash IS NOT NULL",
-    "payouts_waiting ON payouts (chain_id, payment_id) WHERE waits",
-    "payouts_unbooked ON payouts (tenant_id, chain_id, block_number) WHERE unbooked IS NOT NULL",
 )
 
 
@@ -112,10 +91,9 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
     # since, and it counts all the same.
     db.execute_sql("UPDATE payout_events SET unbooked = NULL WHERE unbooked = 'other_payee'")
     db.execute_sql(
-        f"CREATE TABLE payouts_new ({_LISTED},"
-        " PRIMARY KEY (payer, payment_id, recipient, atomic_amount))"
+        f"INSERT INTO listed_payouts ({_LISTED_COLUMNS}) SELECT {_LISTED_COLUMNS} FROM payouts"
     )
-    _replace(db)
+    db.execute_sql("DELETE FROM payouts")
     db.execute_sql("ALTER TABLE payments ADD COLUMN witnessed BOOLEAN")
     db.execute_sql("ALTER TABLE refunds ADD COLUMN sender TEXT")
     for index in INDEXES:
@@ -124,17 +102,16 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
 
 def down(migrator: SchemaMigrator, db: Database) -> None:
     db.execute_sql("DROP INDEX payments_unwitnessed")
-    db.execute_sql(
-        f"CREATE TABLE payouts_new ({_LISTED}, {_SEEN}, PRIMARY KEY (payer, payment_id))"
-    )
+    db.execute_sql("DELETE FROM payouts")
     # The version before keeps one payment of each id: the one that can be paid last.
     db.execute_sql(
-        "DELETE FROM payouts WHERE EXISTS (SELECT 1 FROM payouts AS other"
-        " WHERE other.payer = payouts.payer AND other.payment_id = payouts.payment_id"
+        f"INSERT INTO payouts ({_LISTED_COLUMNS}, waits)"
+        f" SELECT {_LISTED_COLUMNS}, FALSE FROM listed_payouts AS listed"
+        " WHERE NOT EXISTS (SELECT 1 FROM listed_payouts AS other"
+        " WHERE other.payer = listed.payer AND other.payment_id = listed.payment_id"
         " AND (other.valid_before, other.recipient, other.atomic_amount)"
-        " > (payouts.valid_before, payouts.recipient, payouts.atomic_amount))"
+        " > (listed.valid_before, listed.recipient, listed.atomic_amount))"
     )
-    _replace(db)
     seen = [
         "tx_hash",
         "log_index",
@@ -162,16 +139,3 @@ def down(migrator: SchemaMigrator, db: Database) -> None:
         db.execute_sql(f"DROP TABLE {table}")
     db.execute_sql("ALTER TABLE refunds DROP COLUMN sender")
     db.execute_sql("ALTER TABLE payments DROP COLUMN witnessed")
-    for index in _INDEXES_BEFORE:
-        db.execute_sql(f"CREATE INDEX {index}")
-
-
-def _replace(db: Database) -> None:
-    """Put the new table in the place of `payouts`. Neither database changes a primary key."""
-    db.execute_sql(
-        f"INSERT INTO payouts_new ({_LISTED_COLUMNS}) SELECT {_LISTED_COLUMNS} FROM payouts"
-    )
-    db.execute_sql("DROP TABLE payouts")
-    db.execute_sql("ALTER TABLE payouts_new RENAME TO payouts")
-    if isinstance(db, PostgresqlDatabase):
-        db.execute_sql("ALTER INDEX payouts_new_pkey RENAME TO payouts_pkey")
