@@ -16,11 +16,16 @@ from tests.support.routes import endpoints, operations_of, pages, sent_to
 from tests.support.waiting import entry_of, offer, page_of, wait
 from ticketing import credentials, links
 from ticketing.credentials import Keyring
+from ticketing.errors import NotFound
 from ticketing.models.notifications import Mail
 from ticketing.models.order_emails import OrderEmail
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.refunds import RefundAddress
 from ticketing.pages.guards import OrderLink, PaymentLink
+from ticketing.services.orders import intents
+from ticketing.services.payments import refund_addresses
 from ticketing.web.secret_guards import Buyer as BuyerGuard
+from tools import anvil
 
 pytestmark = pytest.mark.sql
 
@@ -353,3 +358,11 @@ class TestRaces:
             )
             assert changed.status_code in (200, 404)
             assert PaymentIntent.get_by_id(buyer.intent["id"]).buyer_email == NEW
+
+    def test_the_old_link_states_no_address_for_a_refund_once_it_ended(self, app, acme):
+        buyer = confirmed(acme, acme.ticket())
+        at_guard = intents.get_by_link("acme", buyer.intent["id"], 0)
+        end_links(buyer)
+        with pytest.raises(NotFound, match="This link has ended"):
+            refund_addresses.state(at_guard, anvil.BUYER, app.extensions["ticketing"])
+        assert not RefundAddress.select().exists()

@@ -59,7 +59,7 @@ def buyer(time, acme):
 
 def _state(buyer, address):
     config = buyer.organizer.app.extensions["ticketing"]
-    refund_addresses.state("acme", buyer.intent["id"], address, config)
+    refund_addresses.state(PaymentIntent.get_by_id(buyer.intent["id"]), address, config)
 
 
 def _newest(buyer):

@@ -279,7 +279,7 @@ def state_refund_address(body: dict[str, Any], tenant: str, intent_id: str) -> P
     that counts already takes back what waits. Money on another network has an address of its own:
     send its `chain_id`. If that money is `unassigned`, this asks for it back, for good.
     """
-    return refund_addresses.state(tenant, intent_id, config=config(), **body)
+    return refund_addresses.state(g.intent, config=config(), **body)
 
 
 @blp.post("/intents/<intent_id>/payers")

@@ -127,11 +127,10 @@ def state_refund_address(link: str) -> AnyResponse:
 
     Money that may still pay for the order is asked back with that, for good.
     """
-    tenant_id = g.intent.tenant_id
 
     def state() -> str:
         stated = forms.read(RefundAddressForm)
-        return refund_addresses.state(tenant_id, g.order, config=config(), **stated).id
+        return refund_addresses.state(g.intent, config=config(), **stated).id
 
     return _carried_out(state)
 

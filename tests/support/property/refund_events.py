@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.support.fake_chain import Send
-from tests.support.property.catalog import SLUG
 from tests.support.property.core import Core, refused
 from ticketing.models.payment_intents import OWING, TO_REFUND, PaymentIntent
 from ticketing.models.stray_accounts import (
@@ -31,8 +30,7 @@ class Refunds(Core):
             addresses = [*self.chain.buyers, self.chain.friend]
             address = addresses[which % len(addresses)]
             with refused("nothing_received", "too_many_changes"):
-                of, chain_id = account.intent_id, account.chain_id
-                refund_addresses.state(SLUG, of, address, self.config, chain_id)
+                refund_addresses.state(account.order, address, self.config, account.chain_id)
 
     def send_refunds(self, whom: Sequence[tuple[int, str, str]], apart: bool) -> None:
         """Send money back for some orders in one block of their chain.

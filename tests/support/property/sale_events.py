@@ -102,7 +102,7 @@ class Sales(Core):
         if intent is not None:
             with refused("nothing_received", "too_many_changes"):
                 address, chain_id = self.chain.buyers[0], self._one(which).chain_id
-                refund_addresses.state(SLUG, intent.id, address, self.config, chain_id)
+                refund_addresses.state(intent, address, self.config, chain_id)
 
     def change_terms(self, price: int, ends_in: int | None) -> None:
         """Change the price, and end the sale in some seconds."""

@@ -55,15 +55,16 @@ _OF_THE_ORGANIZER = FieldMessage(
 
 
 def state(
-    tenant_reference: str,
-    intent_id: str,
+    found: PaymentIntent,
     address: str,
     config: Config,
     chain_id: int | None = None,
     token_address: str | None = None,
     signature: str | None = None,
 ) -> PaymentIntent:
-    """State where the refunds of an intent's account go: of its home, or of the one named.
+    """State where the refunds of an order's account go: of its home, or of the one named.
+
+    `found`: the order as it was read when its link was checked. NotFound if that ended since.
 
     It counts when the buyer's mailbox confirms it, or after a wait: see payee_rules.py. The address
     that waits already, or that counts while nothing waits, changes nothing. The one that counts,
@@ -72,16 +73,16 @@ def state(
 
     `signature`: of what `SignatureRequired` has, if nobody can be told about the change.
 
-    NotFound. Invalid: see `parse` and `check_not_organizers`. NothingReceived, also on a chain
+    Invalid: see `parse` and `check_not_organizers`. NothingReceived, also on a chain
     without an account. TooManyChanges. SignatureRequired. RefundAddressFixed. ChainUnavailable.
     """
-    intent = intents.get(tenant_reference, intent_id)
     signed = None
     if signature is not None:
-        account = accounts.named(intent, chain_id, token_address)
+        account = accounts.named(found, chain_id, token_address)
         signed = payee_signatures.checked(account, address, signature, config.chains)
     with write_transaction():
-        (intent,) = settlement.lock_rows([intent.id])
+        (intent,) = settlement.lock_rows([found.id])
+        intents.check_link(intent.link_generation, found.link_generation)
         account = accounts.named(intent, chain_id, token_address)
         address = parse(address, intent if account is None else account, "address", config)
         check_not_organizers(intent.tenant_id, address)
