@@ -89,6 +89,7 @@ CONSOLE = {
     "money_moving": (MONEY, MONEY),
     "order_erasure": (ADMINS, ADMINS),
     "orders": (READERS, EDITORS_AND_MONEY),
+    "passed_ids": (ADMINS, ADMINS),
     "people": (ADMINS, ADMINS),
     "publishing": (EDITORS, EDITORS),
     "question_forms": (EDITORS, EDITORS),

@@ -1,12 +1,24 @@
 """The console's pages of refunds."""
 
+import html
+import re
+from urllib.parse import urlencode
+
 import pytest
 
 from tests.support.admissions import FREE, given
 from tests.support.console import sign_in
-from tests.support.payouts import OTHER, fund, listed, with_address
+from tests.support.factories import CHAIN, worker_once
+from tests.support.payouts import OTHER, end_lists, fund, listed, pay_with_id, with_address
 from tests.support.payouts import owed as owed_by
-from tests.support.refunds import FRIEND_ADDRESS, STRANGER_ADDRESS, give_back, overpay, state
+from tests.support.refunds import (
+    FRIEND_ADDRESS,
+    STRANGER_ADDRESS,
+    account,
+    give_back,
+    overpay,
+    state,
+)
 from ticketing import formats
 from ticketing.models.wallets import Wallet
 from tools.anvil import BUYER
@@ -186,3 +198,73 @@ def test_a_reader_sees_that_a_refund_is_paid_by_hand(node, venue, boss):
     page = reader.get(path_of(buyer)).text
     assert "Paid by hand" in page and TAKE_BACK not in page
     assert mark(reader, buyer, False, "b").status_code == 403
+
+
+def test_an_address_that_the_buyer_told_is_entered(node, venue, boss):
+    (buyer,) = owed_by(venue, node, SURPLUS, to=None)
+    form = {"address": FRIEND_ADDRESS, "reason": "Ada called from the number that we know."}
+    wrong = boss.send(f"{path_of(buyer)}/payee", {**form, "address": "0x12"})
+    assert wrong.status_code == 422 and 'id="address-error"' in wrong.text
+    for _ in range(2):
+        answer = boss.send(f"{path_of(buyer)}/payee", form)
+        assert answer.headers["Location"] == f"{path_of(buyer)}#entered"
+    page = boss.get(path_of(buyer)).text
+    assert FRIEND_ADDRESS in page and "boss@example.org" in page
+    assert "Address for a refund entered for the buyer" in boss.get("/console/audit-log").text
+
+
+@pytest.fixture
+def doubt(node, venue, monkeypatch):
+    """A refund whose number an account has used for a payment to somebody else, and that payment.
+
+    The list that had it has ended.
+    """
+    (buyer,) = owed_by(venue, node, SURPLUS)
+    fund(node, 2 * SURPLUS, OTHER)
+    pay_with_id(node, listed(venue, node, OTHER), OTHER, to=STRANGER_ADDRESS)
+    end_lists(node, monkeypatch)
+    worker_once(venue.app)
+    (waiting,) = listed(venue, node, OTHER)["blocked"]
+    assert waiting["reason"] == "paid_elsewhere"
+    named = {name: waiting[name] for name in ("payer", "payment_id")}
+    return buyer, named
+
+
+def test_an_admin_says_what_a_payment_was_that_holds_a_refund_back(node, venue, doubt, boss):
+    buyer, named = doubt
+    asked = {"chain_id": CHAIN, "payer": account(node, OTHER), "accept_unwitnessed": "on"}
+    page = boss.send("/console/money/pay-back", asked).text
+    (link,) = re.findall(r'href="(/console/refunds/[^"]+/pass-over[^"]+)"', page)
+    page = boss.get(html.unescape(link))
+    assert page.status_code == 200
+    assert named["payer"] in page.text and named["payment_id"] in page.text
+    path = f"{path_of(buyer)}/pass-over"
+    missing = boss.send(path, named)
+    assert missing.status_code == 422 and 'id="reason-error"' in missing.text
+    assert named["payment_id"] in missing.text
+    sent = boss.send(path, {**named, "reason": "A gift to a friend."})
+    assert sent.headers["Location"] == f"{path_of(buyer)}#passed-over"
+    assert listed(venue, node, OTHER)["sum"] == SURPLUS
+
+
+def test_only_an_admin_says_so_and_only_of_an_id_of_the_order(node, venue, doubt, boss):
+    buyer, named = doubt
+    finance = sign_in(venue, "finance", email="money@example.org")
+    path = f"{path_of(buyer)}/pass-over"
+    assert finance.get(f"{path}?{urlencode(named)}").status_code == 403
+    assert finance.send(path, {**named, "reason": "A gift."}).status_code == 403
+    asked = {"chain_id": CHAIN, "payer": account(node, OTHER), "accept_unwitnessed": "on"}
+    assert "/pass-over" not in finance.send("/console/money/pay-back", asked).text
+    for wrong in ({}, {**named, "payer": "me"}, {**named, "payment_id": "0x12"}):
+        assert boss.get(f"{path}?{urlencode(wrong)}").status_code == 404
+    foreign = {**named, "payment_id": "0x" + "ab" * 32, "reason": "A gift."}
+    assert boss.send(path, foreign).status_code == 404
+
+
+def test_while_a_list_can_be_paid_nothing_is_passed_over_and_the_page_says_why(node, venue, boss):
+    (buyer,) = owed_by(venue, node, SURPLUS)
+    fund(node, SURPLUS, OTHER)
+    of_list = listed(venue, node, OTHER)
+    form = {"payer": account(node, OTHER), "payment_id": of_list["payments"][0]["id"]}
+    refused = boss.send(f"{path_of(buyer)}/pass-over", {**form, "reason": "A gift."})
+    assert refused.status_code == 409 and "on a list that can still be paid" in refused.text

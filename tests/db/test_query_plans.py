@@ -4,6 +4,7 @@ import itertools
 import re
 from collections import Counter
 from contextlib import ExitStack
+from urllib.parse import urlencode
 
 import pytest
 from flask import request, request_finished, request_started
@@ -439,12 +440,16 @@ class Drive(
             assert post_twice(key, path, body).status_code == 200
             query = {"chain_id": body["chain_id"], "payer": body["payer"]}
             assert key.get(f"{path}/preview", query_string=query).status_code == 200
-        self._look_at_money(body, marked)
+        member = MemberBrowser(self.app, "venue", "venue@example.org")
+        self._look_at_money(member, body, marked)
         self._press_a_mailbox_button()
         stranger = {"payer": self.node.rpc("eth_accounts")[OTHER], "reason": "a gift"}
         stranger["payment_id"] = listed(venue, self.node)["payments"][0]["id"]
         passed = f"{venue.path}/refunds/{marked.intent['id']}/pass-over"
         assert post_twice(venue.api(), passed, stranger).status_code == 200
+        path = f"/console/refunds/{marked.intent['id']}/pass-over"
+        member.open(f"{path}?{urlencode(stranger)}")
+        member.press(path, stranger)
         tx_hash = sign(self.node, listed(venue, self.node))[-1]
         body = {"tx_hash": tx_hash, "chain_id": 31337}
         assert post_twice(key, f"{venue.path}/refunds/settle", body).status_code == 200
@@ -459,8 +464,7 @@ class Drive(
         self.node.rpc("anvil_mine", "0x1")
         self.work()
 
-    def _look_at_money(self, payer, buyer):
-        member = MemberBrowser(self.app, "venue", "venue@example.org")
+    def _look_at_money(self, member, payer, buyer):
         for name in ("collections", "payouts", "pay-back", "pay-back/safe", "signed"):
             form = payer if name.startswith("pay") else {"chain_id": 31337}
             member.press(f"/console/money/{name}", form)

@@ -267,7 +267,7 @@ _AT_FIELDS = {
     "zero_address": N_("Nobody owns this address, so nobody can spend what is sent there."),
     "token_address": N_("This is the address of the token, not of a wallet."),
     "order_address": N_("This is where an order is paid. Money sent there would not reach you."),
-    "organizer_address": N_("This is an address of the organizer, not yours."),
+    "organizer_address": N_("This address belongs to the organizer."),
     "signature": N_("This is not a signature of this text by the wallet that paid."),
     "tx_hash": N_(
         "This is not a complete transaction hash. Copy it from your wallet again:"

@@ -11,6 +11,7 @@ from tests.support.factories import PRICE, Buyer
 from tests.support.mails import ADA, PUBLIC_URL
 from tests.support.query_plans.catalog_drive import CatalogDrive, MemberBrowser
 from tests.support.query_plans.notifications_drive import NOBODY
+from tests.support.refunds import FRIEND_ADDRESS
 from tests.support.second_factors import App, first_step_of, secret_of
 from tests.support.webhook_endpoints import Webhook
 from ticketing.constants import AdmissionStatus, Flag, IntentStatus, RefundStatus
@@ -111,6 +112,8 @@ class AfterSaleDrive(CatalogDrive):
         sent = anvil.transfer(self.node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
         self._press(f"{path}/settle", {"tx_hash": sent["transactionHash"]})
         self._press(f"{path}/by-hand", {"by_hand": ""})
+        told = {"address": FRIEND_ADDRESS, "reason": "The buyer called."}
+        self._press(f"{path}/payee", told)
         self._press(f"{path}/waive", {"amount": "2", "reason": "Less than the fee."})
         self._press("refunds/waive", {"max_amount": "0.000001", "reason": "Less than the fee."})
 

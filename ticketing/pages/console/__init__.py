@@ -34,7 +34,8 @@ attendees.py, guests.py: tickets with their holders; tickets that cost nothing
 chosen_attendees.py: mails several tickets again, or takes them back
 money.py: what came in, what is owed, what can be moved
 money_moving.py: moves it and pays it back: what the browser's wallet signs, and files for others
-refunds.py: who is owed what; a transaction is counted, or the rest is written off
+refunds.py: who is owed what, and where to; a transaction is counted, or the rest is written off
+passed_ids.py: what a payment was that holds a refund back
 door.py, scanner.py: devices and who is inside; the scanner in a member's own browser
 exports.py: CSV files
 people.py, keys.py, webhooks.py, settings.py: who and what has access; what pages and mails show

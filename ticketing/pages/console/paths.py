@@ -1,5 +1,7 @@
 """The paths of the console's pages of events, of the wallet, of refunds and of money."""
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 from ticketing.models.stray_accounts import Account
@@ -19,6 +21,12 @@ def refund(account: Account) -> str:
         return path
     named = {"chain_id": account.chain_id, "token_address": account.token_address}
     return f"{path}?{urlencode(named)}"
+
+
+def refund_named(intent_id: str, fields: Mapping[str, Any]) -> str:
+    """Return the path of the page of the refund that a form names."""
+    named = {name: fields[name] for name in ("chain_id", "token_address") if fields[name]}
+    return f"{REFUNDS}/{intent_id}{'?' if named else ''}{urlencode(named)}"
 
 
 def event(event_id: str, page: str = "") -> str:

@@ -1,6 +1,5 @@
 """The console's pages of refunds: who gets how much back, and how that was settled."""
 
-from typing import Any
 from urllib.parse import urlencode
 
 from flask import request
@@ -9,6 +8,7 @@ from werkzeug import Response
 from schemas.refunds import (
     SORTS,
     RefundByHandSchema,
+    RefundPayeeSchema,
     RefundSettleSchema,
     RefundsWaiveSchema,
     RefundWaiveSchema,
@@ -26,7 +26,13 @@ from ticketing.roles import Role
 from ticketing.services import chains
 from ticketing.services.catalog import titles
 from ticketing.services.orders import accounts, intents
-from ticketing.services.payments import refund_settlement, refunds, refunds_by_hand, waivers
+from ticketing.services.payments import (
+    entered_payees,
+    refund_settlement,
+    refunds,
+    refunds_by_hand,
+    waivers,
+)
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
 from ticketing.web.event_scope import filtered
@@ -124,7 +130,7 @@ def settle_refund(intent_id: str) -> Response:
             enabled=config().chains,
             by=actor("refunds_settle_refund"),
         )
-        return f"{_path(intent_id, fields)}#settled"
+        return f"{paths.refund_named(intent_id, fields)}#settled"
 
     return forms.carried_out(settle, lambda form: _page(intent_id, settling=form))
 
@@ -140,7 +146,7 @@ def waive_refund(intent_id: str) -> Response:
             forms.key(),
             lambda: waivers.waive(caller().tenant_id, intent_id, **fields, by=by).intent.id,
         )
-        return f"{_path(intent_id, fields)}#waived"
+        return f"{paths.refund_named(intent_id, fields)}#waived"
 
     return forms.carried_out(waive, lambda form: _page(intent_id, waiving=form))
 
@@ -158,9 +164,27 @@ def mark_refund(intent_id: str) -> Response:
             return ""
 
         once(forms.key(), act)
-        return f"{_path(intent_id, fields)}#by-hand"
+        return f"{paths.refund_named(intent_id, fields)}#by-hand"
 
     return forms.carried_out(mark, lambda form: _page(intent_id, marking=form))
+
+
+@blp.post(f"{_REFUND}/payee")
+def enter_payee(intent_id: str) -> Response:
+    """Enter where a refund goes, for a buyer who told the organizer."""
+
+    def enter() -> str:
+        fields = typed_forms.read(RefundPayeeSchema)
+        by = actor("refunds_enter_payee")
+
+        def act() -> str:
+            entered_payees.enter(caller().tenant_id, intent_id, **fields, config=config(), by=by)
+            return ""
+
+        once(forms.key(), act)
+        return f"{paths.refund_named(intent_id, fields)}#entered"
+
+    return forms.carried_out(enter, lambda form: _page(intent_id, entering=form))
 
 
 def _small_page(most: int | None, chosen: str | None, form: Form) -> str:
@@ -178,12 +202,6 @@ def _small_page(most: int | None, chosen: str | None, form: Form) -> str:
         chain_id=chain_id,
         form=form,
     )
-
-
-def _path(intent_id: str, fields: dict[str, Any]) -> str:
-    """Return the path of the page of the account that a form names."""
-    named = {name: fields[name] for name in ("chain_id", "token_address") if fields[name]}
-    return f"{PATH}/{intent_id}{'?' if named else ''}{urlencode(named)}"
 
 
 def _account(intent_id: str) -> Account:
@@ -206,6 +224,7 @@ def _page(
     settling: Form | None = None,
     waiving: Form | None = None,
     marking: Form | None = None,
+    entering: Form | None = None,
 ) -> str:
     account = _account(intent_id)
     order = account.order
@@ -223,5 +242,6 @@ def _page(
         settling=settling or Form(),
         waiving=waiving or Form(),
         marking=marking or Form(),
+        entering=entering or Form(),
         words=words,
     )

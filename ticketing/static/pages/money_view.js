@@ -119,7 +119,7 @@ export class Row {
     this.#find(".notes").replaceChildren(...all.map((note) => {
       if (!note.orders) return element("li", note, "small");
       const item = element("li", "", "small"), named = element("details"), people = element("ul", "", "lines");
-      people.append(...note.orders.map((each) => line(each)));
+      people.append(...note.orders.map((each) => line(each, ...(each.below ?? []))));
       named.append(element("summary", note.text), people);
       item.append(named);
       return item;

@@ -1,6 +1,6 @@
 // What the pages that move money say about a list: what the wallet will show, and what is left.
 
-import { counted, isolated, number, page, say, short } from "./money_view.js";
+import { counted, element, isolated, number, page, say, short } from "./money_view.js";
 
 const language = document.documentElement.lang.replace(/^en$/, "en-GB"); // as the server writes dates
 export const date = (time) => new Date(time).toLocaleDateString(language, { day: "numeric", month: "long" });
@@ -49,7 +49,7 @@ function leftToMove(row, { transactions, blocked, left }) {
 const ELSEWHERE = ["no_payee", "by_hand"];
 
 function leftToPay(row, { blocked, left, listed_for_another: others, balance, names }) {
-  const named = (orders) => orders.map((each) => ({ ...each, name: names[each.intent_id] ?? say("Person") }));
+  const named = (orders) => orders.map((each) => ({ ...each, name: names[each.intent_id] ?? say("Person"), below: question(row, each) }));
   const notes = row.problems.map(({ kind, orders, isTold }) => ({
     text: `${counted(kind === "used" ? "WasUsed" : "WasOther", orders.length)} ${say(isTold ? "ToldOperator" : "NotTold")}`,
     orders,
@@ -66,6 +66,14 @@ function leftToPay(row, { blocked, left, listed_for_another: others, balance, na
   }
   if (left.orders) notes.push(counted("Later", left.orders));
   return notes;
+}
+
+// The link to the page on which an admin says what a payment was that holds a refund back.
+function question(row, { intent_id: intent, payer, payment_id: id }) {
+  if (!id || !say("WhatWasIt")) return [];
+  const link = element("a", say("WhatWasIt"), "choice-note");
+  link.href = `/console/refunds/${intent}/pass-over?${new URLSearchParams({ payer, payment_id: id, chain_id: row.chain, token_address: row.token })}`;
+  return [link];
 }
 
 function latest(orders) {
