@@ -40,6 +40,11 @@ def _refund(shop: Shop) -> str:
     return f"{shop.stack.url}/console/refunds/{_asked_back(shop).id}?{named}"
 
 
+def _doubt(shop: Shop) -> str:
+    named = f"payer={PAYER}&payment_id=0x{'5e' * 32}"
+    return f"{shop.stack.url}/console/refunds/{_owed_elsewhere(shop).id}/pass-over?{named}"
+
+
 NETWORK_SHOTS = (
     Shot("event-networks", lambda shop: shop.second_event_url),
     Shot("order-networks", lambda shop: shop.order_on_two_networks().url),
@@ -55,4 +60,5 @@ NETWORK_SHOTS = (
         is_signed_in=True,
     ),
     Shot("console-refund-stray", _refund, is_signed_in=True),
+    Shot("console-pass-over", _doubt, is_signed_in=True),
 )

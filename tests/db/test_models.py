@@ -135,7 +135,8 @@ def test_every_column_is_in_both_with_the_same_nullability(app, model):
 
 
 def test_every_table_has_a_model(app):
-    tables = set(database.get_tables()) - {"schema_migrations"}
+    # The version before reads `payouts` at each look. It has no rows.
+    tables = set(database.get_tables()) - {"schema_migrations", "payouts"}
     assert tables == {model._meta.table_name for model in MODELS}
 
 

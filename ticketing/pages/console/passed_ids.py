@@ -58,5 +58,6 @@ def _page(intent_id: str, form: Form) -> str:
         "refunds",
         order=intents.get(caller().tenant_id, intent_id),
         named=named,
+        path_of_refund=paths.refund_named(intent_id, named),
         form=form,
     )

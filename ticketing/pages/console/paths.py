@@ -25,7 +25,7 @@ def refund(account: Account) -> str:
 
 def refund_named(intent_id: str, fields: Mapping[str, Any]) -> str:
     """Return the path of the page of the refund that a form names."""
-    named = {name: fields[name] for name in ("chain_id", "token_address") if fields[name]}
+    named = {name: fields[name] for name in ("chain_id", "token_address") if fields.get(name)}
     return f"{REFUNDS}/{intent_id}{'?' if named else ''}{urlencode(named)}"
 
 
