@@ -1,10 +1,11 @@
 """Whoever can make an order's link must not get its refund: staff, or a leaked SECRET_KEY."""
 
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 
-from tests.support.factories import worker_once
+from tests.support.factories import CHAIN, worker_once
 from tests.support.mail_server import MailServer
 from tests.support.mails import PUBLIC_URL, SENDER, send
 from tests.support.payees import (
@@ -89,7 +90,13 @@ def test_a_key_of_role_write_takes_no_refund(venue, node, server, owed):
     (row,) = RefundAddress.select().where(RefundAddress.address == THIEF)
     assert row.waits and row.effective_at - row.stated_at == timedelta(hours=24)
     payee_changes.take_effect()
-    payee_changes.stop(row)  # as the button in the buyer's mail does
+    mailed = list(zip(server.recipients, server.mails, strict=True))
+    assert INSIDER in server.recipients
+    assert not any(links_in(mail) for recipient, mail in mailed if recipient == INSIDER)
+    fund(node, OWED)
+    assert listed(venue, node, PAYER)["payments"] == []
+    (stop,) = [links_in(mail)["stop"] for to, mail in mailed[-2:] if to == EMAIL["email"]]
+    assert press(venue, stop).status_code == 303
     assert paid_back(venue, node) == (OWED, 0)
 
 
@@ -108,6 +115,26 @@ def test_the_secret_key_alone_takes_no_refund(venue, node, server, owed):
     assert press(venue, links_in(told)["stop"]).status_code == 303
     payee_changes.take_effect()
     assert paid_back(venue, node) == (OWED, 0)
+
+
+def test_write_access_to_the_database_is_seen_by_who_signs_and_moves_nothing(venue, node, owed):
+    """It decides where a refund goes and how much is owed, but the person who signs sees both."""
+    PaymentIntent.update(refund_address=THIEF, refund_due=2 * OWED).execute()
+    RefundAddress.update(address=THIEF).execute()
+    fund(node, 3 * OWED)
+    of_list = listed(venue, node, PAYER)
+    assert [(each["to"], each["amount"]) for each in of_list["payments"]] == [(THIEF, 2 * OWED)]
+    # Another owner gets nothing of what the order's address holds: its contract pays the first one.
+    Wallet.update(owner=THIEF).execute()
+    holders = (THIEF, owed.intent["address"])
+    before = [anvil.balance(node.rpc, anvil.TOKEN_ADDRESS, each) for each in holders]
+    made = venue.api().get(f"{venue.path}/collections?chain_id={CHAIN}").json
+    assert made["transactions"]
+    for each in made["transactions"]:
+        with suppress(RuntimeError):
+            anvil.send(node.rpc, PAYER, {"to": each["to"], "data": each["data"]})
+    after = [anvil.balance(node.rpc, anvil.TOKEN_ADDRESS, each) for each in holders]
+    assert after == before
 
 
 def test_without_a_mailbox_the_account_that_paid_must_sign(venue, node):
