@@ -1,5 +1,6 @@
 """The classes of requests, and the limits that operators set, with their defaults."""
 
+from datetime import timedelta
 from enum import StrEnum
 
 
@@ -86,6 +87,15 @@ MESSAGES_PER_EVENT = 3
 
 MAILS_PER_SEAT, MAILS_WITHOUT_SALES = 3, 1000
 """The default of MAILS_PER_TENANT: mails a day for each seat sold, and besides."""
+
+RETURNED_WANTED_FOR = timedelta(minutes=5)
+"""For how long one order has at most half of the returned seats, after an order was refused."""
+
+RETURNED_FIRST_WAIT, RETURNED_MOST_DOUBLINGS = timedelta(minutes=5), 3
+"""How long a client gets no returned seats after its orders of the last day ended unpaid.
+
+After the first one 5 minutes, then 10, 20, 40, and not longer.
+"""
 
 WIDE_FACTOR = 3
 """The limit of an IPv6 /48 network is that of a /64 times this factor.

@@ -126,6 +126,7 @@ TicketingError
 ├── TooMany                   429
 │   ├── TooManyRequests            too_many_requests
 │   ├── TooMuchUnpaid              too_much_unpaid
+│   ├── ReturnedUnpaid             returned_unpaid
 │   ├── TooManyOrders              too_many_orders
 │   ├── TooManyFree                too_many_free
 │   ├── TooManyAddresses           too_many_addresses

@@ -301,6 +301,16 @@ class TooMuchUnpaid(TooMany):
     detail = "This address holds too many unpaid seats. Pay for some orders or cancel them."
 
 
+class ReturnedUnpaid(TooMany):
+    """An order of the caller's address for seats that were given back ended unpaid just now."""
+
+    code = "returned_unpaid"
+    detail = (
+        "An order of this address for seats that were given back ended unpaid. Wait before the"
+        " next one."
+    )
+
+
 class TooManyOrders(TooMany):
     """The caller's address has made too many orders today."""
 

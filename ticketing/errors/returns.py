@@ -23,6 +23,11 @@ class ReturnInProgress(Conflict):
     code = "return_in_progress"
     detail = "Somebody is paying for this place now. It cannot be taken back any more."
 
+    def __init__(self, *, retry_after: int | None = None) -> None:
+        """`retry_after`: when the order ends, if it is not paid yet."""
+        super().__init__()
+        self.retry_after = retry_after
+
 
 class ReturnOffered(Conflict):
     """The admission is being given back."""

@@ -121,7 +121,8 @@ class PaymentIntent(BaseModel):
     the organizer wrote off. `seats_refunded` counts the seats that were voided with a refund.
     `tolerance`: how much may be missing of its payment, if that comes in time: see `forgiven`.
     `pooled`: how many of its seats replace others that were given back, until that is done. They
-    count in `taken` of their ticket type, and not in `held` or `sold`.
+    count in `taken` of their ticket type, and not in `held` or `sold`. `resale`: that it was to
+    have such seats, also after it has ended unpaid, unless another order replaced it.
     `deposits_tried_at`: of an order with deposits, when it was made, or when those of who came were
     last released. None: it has none.
     `sold_by`: the device at the door that sold it. Then it may be confirmed early at any time.
@@ -173,6 +174,7 @@ class PaymentIntent(BaseModel):
     seats_refunded = IntegerField(default=0)
     released = BigIntegerField(default=0)
     pooled = IntegerField(default=0)
+    resale = BooleanField(default=False)
     deposits_tried_at = UtcDateTimeField(null=True)
     sold_by = TextField(null=True)
     has_items = BooleanField(default=False)

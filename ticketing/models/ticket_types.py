@@ -79,6 +79,7 @@ class TicketType(BaseModel):
     `returns`: whether holders may give seats back (a ReturnPolicy), of which the organizer keeps
     `return_fee_percent` percent. `offered`: seats that they give back, and that are still sold.
     `taken`: how many of these are in orders that wait for a swap: see services/payments/resales.py.
+    `returned_wanted_at`: when an order of such seats was refused last, within a minute.
 
     `deposit_amount`: what comes back of the price of who came: services/payments/deposits.py.
 
@@ -120,6 +121,7 @@ class TicketType(BaseModel):
     return_fee_percent = IntegerField(default=0)
     offered = BigIntegerField(default=0)
     taken = BigIntegerField(default=0)
+    returned_wanted_at = UtcDateTimeField(null=True)
     deposit_amount = BigIntegerField(default=0)
     allow_waitinglist = BooleanField(default=False)
     waiting = BigIntegerField(default=0)

@@ -35,6 +35,9 @@ _REASONS = {
     "not_payable": N_("This ticket cannot be paid at the moment. Please ask the organizer."),
     "key_required": N_("This ticket is not sold on this page."),
     "too_much_unpaid": N_("Your network holds many unpaid tickets. Pay for some, or wait."),
+    "returned_unpaid": N_(
+        "Your network did not pay for its last order of a returned ticket. Wait a few minutes."
+    ),
     "too_many_orders": N_("Your network has made too many orders today. Try again tomorrow."),
     "too_many_free": N_("Your network has ordered too many free tickets of this event today."),
     "too_many_requests": N_(

@@ -158,6 +158,7 @@ def _page(
         giving_back=giving_back or Form(),
         deposit=deposits.of_seat(admission),
         terms=terms if isinstance(terms, Terms) else None,
+        unpaid_until=returns.unpaid_until(admission) if admission.returned_at else None,
         answers_obstacle=answers.obstacle(admission),
         lacks_answers=answers.missing(admission),
         writes_mail=settings.smtp is not None,

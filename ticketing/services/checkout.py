@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from peewee import ModelSelect
@@ -41,6 +41,7 @@ from ticketing.services.orders import (
     items,
     lines,
     order_rules,
+    stock,
     vouchers,
 )
 from ticketing.services.orders.holds import Held
@@ -186,9 +187,13 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     NoCommonNetwork, NetworkUnavailable. SoldOut, SalesNotStarted, SalesEnded, EventOver,
     BelowMinimum, AboveMaximum, OverMaxAmount, NotPayable. KeyRequired. VoucherInvalid (count it:
     web/guesses.py), VoucherNotApplicable, VoucherRequired. TooMuchUnpaid, TooManyOrders,
-    TooManyFree. InWaitingRoom. What the channel raises.
+    TooManyFree, ReturnedUnpaid. InWaitingRoom. What the channel raises.
     """
-    wanted = _checked(tenant_reference, order)
+    try:
+        wanted = _checked(tenant_reference, order)
+    except SoldOut:
+        stock.note_wanted(order.wanted[0].ticket_id)
+        raise
     asked = _check_answers(wanted, order)
     # Before the transaction, because in it other orders wait for this one.
     known = order_terms.states_for(wanted)
@@ -198,7 +203,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         client_limits.take_turn(order.client, config)
         if (entrance := _entrance(order, event)) is not None:
             entrance.begin(event, wanted[0].ticket_type.tenant_id)
-        form = _replace_order_of(order, wanted)
+        form, replaced = _replace_order_of(order, wanted)
         if order.client:
             seats, free_seats = lines.seats(wanted), lines.free_seats(wanted)
             uses = client_limits.check(order.client, event.id, seats, free_seats, config)
@@ -206,9 +211,12 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         # Prices, chain or sales may have changed in the meantime. Check the locked rows again.
         _check(held.lines, order)
         client_limits.check_share(uses, held)
+        ends_at = replaced.hold_until if replaced is not None and replaced.pooled else None
+        if held.is_pooled and ends_at is None:
+            client_limits.check_returned(order.client)
         if order.channel is not None:
             order.channel.check(held)
-        intent = _issue(held, order, form, config)
+        intent = _issue(held, order, form, config, ends_at)
         if asked is not None:
             answers.write(intent, asked)
     intents.add_payment_details([intent])
@@ -258,25 +266,29 @@ def look_at_replaced(order: Order, config: Config) -> None:
         _look_before_release(replaced, config, order.client)
 
 
-def _replace_order_of(order: Order, wanted: Sequence[Line]) -> str | None:
-    """Cancel what the same form ordered before, if it is unpaid. Return the new order's digest.
+def _replace_order_of(
+    order: Order, wanted: Sequence[Line]
+) -> tuple[str | None, PaymentIntent | None]:
+    """Cancel what the same form ordered before, if it is unpaid.
 
-    None if it has no form, or if the order before keeps the digest.
+    Return the new order's digest, and the order that it replaces, as it was. No digest if it has no
+    form, or if the order before keeps it.
     """
     if not order.form:
-        return None
+        return None, None
     # The same form may come from two networks at once, which take turns of their own. The oldest
     # digest is the one that all hosts know while SECRET_KEY changes.
     one_at_a_time(f"form {order.form[-1]}")
     found = _order_of_form(order)
     if found is None:
-        return order.form[0]
+        return order.form[0], None
     if found.link_generation:
-        return None  # the form's browser has the link that ended
+        return None, None  # the form's browser has the link that ended
     type_ids = [line.ticket_type.id for line in wanted]
     voucher = wanted[0].voucher
     voucher_ids = () if voucher is None else (voucher.id,)
-    return order.form[0] if settlement.withdraw(found.id, type_ids, voucher_ids) else None
+    is_withdrawn = settlement.withdraw(found.id, type_ids, voucher_ids)
+    return (order.form[0], found if found.is_unpaid else None) if is_withdrawn else (None, None)
 
 
 def _order_of_form(order: Order) -> PaymentIntent | None:
@@ -415,7 +427,10 @@ def settle_now(intent: PaymentIntent, config: Config, client: Sequence[str] = ()
     return booking.book_view(intent, view)
 
 
-def _issue(held: Held, order: Order, form: str | None, config: Config) -> PaymentIntent:
+def _issue(
+    held: Held, order: Order, form: str | None, config: Config, ends_at: datetime | None = None
+) -> PaymentIntent:
+    """Store an order. `ends_at`: when the one that it replaces would have ended."""
     wanted, known = held.lines, held.chains
     first, amount = wanted[0].ticket_type, lines.amount(wanted)
     payment: Mapping[str, Any] = {}
@@ -426,7 +441,8 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
         now, payment = chains.now_on(terms.chain_id, known), terms.columns
     deadline = now + _hold_of(held, order, config)
     if held.is_pooled:
-        deadline = min(deadline, first.event.returns_end)
+        # A correction must not hold a seat that was given back any longer.
+        deadline = min(deadline, first.event.returns_end, *filter(None, [ends_at]))
     has_items = lines.needs_items(wanted)
     columns = {
         "id": ids.new(ids.INTENT),
@@ -439,6 +455,7 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
         "tolerance": first.tenant.tolerance_of(amount, payment.get("token_decimals", 0)),
         "has_items": has_items,
         "pooled": lines.seats(wanted) if held.is_pooled else 0,
+        "resale": held.is_pooled and order.offered_for is None,
         "deposits_tried_at": clock.now() if lines.has_deposit(wanted) else None,
         "voucher": None if wanted[0].voucher is None else wanted[0].voucher.id,
         "free_seats": lines.free_seats(wanted) if has_items else None,
@@ -468,12 +485,13 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
 def _hold_of(held: Held, order: Order, config: Config) -> timedelta:
     """Return for how long an order is held.
 
-    An offer is held as it says. The hold is shorter for a client without a credential while orders
-    hold more than half of the unsold tickets, of a ticket type or of the event.
+    An offer is held as it says. Seats that were given back are held for HOLD_UNDER_PRESSURE: each
+    keeps its holder waiting. So are others for a client without a credential, while orders hold
+    more than half of the unsold tickets, of a ticket type or of the event.
     """
     if order.offered_for is not None:
         return order.offered_for
     is_scarce = any(held.is_under_pressure(line) for line in held.lines)
-    is_short = bool(order.client) and is_scarce
+    is_short = held.is_pooled or (bool(order.client) and is_scarce)
     hold = min(config.hold, HOLD_UNDER_PRESSURE) if is_short else config.hold
     return hold if order.channel is None else min(hold, order.channel.longest_hold)

@@ -117,6 +117,7 @@ ALLOWED = {
     "The same: here there are few notifications of one tenant.": (
         r"notifications\.list_notifications searches notifications_of_tenant, then looks at type"
     ),
+    "The same: here there are few scans that were undone.": r"door\.read_stats walks scans_undone",
     "The same: here there are few members.": (
         r"(sessions|pages_console_\w+\.\w+) walks members_of_tenant"
     ),

@@ -14,8 +14,8 @@ from ticketing import clock
 from ticketing.config import Config
 from ticketing.constants import UNPAID_SHARE_PERCENT, IntentStatus
 from ticketing.db.connection import one_at_a_time
-from ticketing.errors import TooManyFree, TooManyOrders, TooMuchUnpaid
-from ticketing.limits import WIDE_FACTOR
+from ticketing.errors import ReturnedUnpaid, TooManyFree, TooManyOrders, TooMuchUnpaid
+from ticketing.limits import RETURNED_FIRST_WAIT, RETURNED_MOST_DOUBLINGS, WIDE_FACTOR
 from ticketing.models.base import UtcDateTimeField
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
@@ -26,6 +26,10 @@ from ticketing.services.orders.lines import Line
 DAY = timedelta(days=1)
 
 _PAID = (IntentStatus.PROCESSING, IntentStatus.CONFIRMED, IntentStatus.REVERSED)
+
+_ENDED_UNPAID = PaymentIntent.status.in_([IntentStatus.EXPIRED, IntentStatus.CANCELED]) & (
+    PaymentIntent.amount_received == 0
+)
 
 _instant: Callable[[Any], Any] = UtcDateTimeField().python_value
 
@@ -38,9 +42,6 @@ def _used(event_id: Any) -> ModelSelect[PaymentIntent]:
     )
     here = PaymentIntent.event == event_id
     unpaid_here = here & AWAITING
-    ended = PaymentIntent.status.in_([IntentStatus.EXPIRED, IntentStatus.CANCELED]) & (
-        PaymentIntent.amount_received == 0
-    )
     paid = here & (PaymentIntent.amount > 0) & PaymentIntent.status.in_(_PAID)
     return PaymentIntent.select(
         fn.COUNT(PaymentIntent.id).alias("orders"),
@@ -50,7 +51,7 @@ def _used(event_id: Any) -> ModelSelect[PaymentIntent]:
         fn.SUM(Case(None, [(counts, free_seats)], 0)).alias("free"),
         fn.SUM(Case(None, [(unpaid_here, PaymentIntent.quantity)], 0)).alias("unpaid_here"),
         fn.MIN(Case(None, [(unpaid_here, PaymentIntent.hold_until)], None)).alias("next_here"),
-        fn.SUM(Case(None, [(ended, 1)], 0)).alias("ended_unpaid"),
+        fn.SUM(Case(None, [(_ENDED_UNPAID, 1)], 0)).alias("ended_unpaid"),
         fn.SUM(Case(None, [(paid, 1)], 0)).alias("paid_here"),
     )
 
@@ -92,6 +93,30 @@ def _extended_by_site(client: Any, since: Any) -> ModelSelect[PaymentIntent]:
 
 
 _EXTENDED: tuple[Prepared[PaymentIntent], ...] = (_extended_by, _extended_by_site)
+
+
+def _resales_unpaid() -> ModelSelect[PaymentIntent]:
+    # Of a free order only this is known: when it was held until.
+    ended_at = fn.COALESCE(PaymentIntent.ended_at, PaymentIntent.hold_until)
+    sums = (fn.COUNT(PaymentIntent.id), fn.MAX(ended_at))
+    return PaymentIntent.select(*sums).where(PaymentIntent.resale, _ENDED_UNPAID)
+
+
+@Prepared
+def _resales_by(client: Any, since: Any) -> ModelSelect[PaymentIntent]:
+    return _resales_unpaid().where(
+        PaymentIntent.held_by == client, PaymentIntent.created_at > since
+    )
+
+
+@Prepared
+def _resales_by_site(client: Any, since: Any) -> ModelSelect[PaymentIntent]:
+    return _resales_unpaid().where(
+        PaymentIntent.held_by_site == client, PaymentIntent.created_at > since
+    )
+
+
+_RESALES: tuple[Prepared[PaymentIntent], ...] = (_resales_by, _resales_by_site)
 
 
 @dataclass(frozen=True)
@@ -172,6 +197,25 @@ def check_extension(intent: PaymentIntent, config: Config) -> None:
         ((extended, first),) = query.tuples(client=network, since=now - DAY)
         if extended and extended + intent.quantity > most * WIDE_FACTOR**place:
             raise TooMuchUnpaid(retry_after=_seconds(_instant(first) + DAY - now))
+
+
+def check_returned(client: Sequence[str]) -> None:
+    """Check that a client paid for the returned seats that it ordered in the last day.
+
+    After an order of such seats ended unpaid, the client gets none for a while, which doubles with
+    each. A wide network may have WIDE_FACTOR times as many before it. ReturnedUnpaid.
+
+    Example: two orders ended unpaid, the last one at 12:00. The next is possible at 12:10.
+    """
+    now = clock.now()
+    for place, (network, query) in enumerate(zip(client, _RESALES, strict=False)):
+        ((ended, last),) = query.tuples(client=network, since=now - DAY)
+        counted = ended // WIDE_FACTOR**place
+        if counted:
+            doublings = min(counted - 1, RETURNED_MOST_DOUBLINGS)
+            left = _instant(last) + RETURNED_FIRST_WAIT * 2**doublings - now
+            if left > timedelta():
+                raise ReturnedUnpaid(retry_after=_seconds(left))
 
 
 def _limits(config: Config) -> tuple[int, int, int]:

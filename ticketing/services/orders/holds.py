@@ -103,7 +103,12 @@ class Held:
     is_pooled: bool = False
 
     def unsold(self, line: Line) -> int | None:
-        """Return how many seats of a line are not sold, held ones included. None: unlimited."""
+        """Return how many seats of a line are not sold, held ones included. None: unlimited.
+
+        Of seats that are given back: how many are.
+        """
+        if self.is_pooled:
+            return int(line.ticket_type.offered)
         return _least(
             *(
                 None if each.capacity is None else each.capacity - each.sold
@@ -115,8 +120,12 @@ class Held:
         """Return whether more than half of the unsold seats are held, without those of this order.
 
         Example: of 10 seats, 4 are sold and 6 unsold. With 6 held, 2 of them for this order, 4 are
-        held for others: True. With 5 held, it is 3 of 6: False.
+        held for others: True. With 5 held, it is 3 of 6: False. Of seats that are given back, half
+        is enough: of 2, 1 is held for others.
         """
+        if self.is_pooled:
+            of_others = line.ticket_type.taken - line.quantity
+            return bool(of_others and 2 * of_others >= line.ticket_type.offered)
         return any(
             each.capacity is not None and 2 * (each.held - own) > each.capacity - each.sold
             for each, own in self._stocks(line)
@@ -195,7 +204,10 @@ def left(ticket_type: TicketType) -> int | None:
     If none of the capacity is left, those that are given back count.
     """
     most = _least(ticket_type.buyable, _left_of_event(ticket_type))
-    return stock.in_pool(ticket_type, ticket_type.event) if most == 0 else most
+    if most == 0:
+        in_pool = stock.in_pool(ticket_type, ticket_type.event)
+        return min(in_pool, stock.most_of_pool(ticket_type))
+    return most
 
 
 def check_left(wanted: Sequence[Line]) -> None:
@@ -271,10 +283,11 @@ def _hold_of_pool(
 ) -> Held:
     """Hold seats that are given back, for an order of one ticket type. SoldOut."""
     line = wanted[0]
-    if not (_fits_offer(line) if for_waiting else _fits_pool(wanted)):
+    if not (_fits_offer(line) if for_waiting else _may_be_of_pool(wanted)):
         raise sold_out(wanted, line)
+    # As they are now: the order that this one replaces may have had them.
     taken = stock.take(line.ticket_type.id, line.quantity, for_waiting=for_waiting)
-    if taken is None:
+    if taken is None or not (for_waiting or line.quantity <= stock.most_of_pool(taken)):
         raise sold_out(wanted, line)
     _check_unchanged(line, taken, is_counted=True)
     taken.event, taken.tenant = line.ticket_type.event, line.ticket_type.tenant
@@ -285,10 +298,16 @@ def _hold_of_pool(
 
 def _fits_pool(wanted: Sequence[Line]) -> bool:
     """Return whether an order may have seats that are given back, as its ticket type was read."""
-    line = wanted[0]
-    if len(wanted) > 1 or line.voucher is not None:
-        return False
-    return line.quantity <= stock.in_pool(line.ticket_type, line.ticket_type.event)
+    ticket_type = wanted[0].ticket_type
+    in_pool = stock.in_pool(ticket_type, ticket_type.event)
+    fits = wanted[0].quantity <= min(in_pool, stock.most_of_pool(ticket_type))
+    return fits and _may_be_of_pool(wanted)
+
+
+def _may_be_of_pool(wanted: Sequence[Line]) -> bool:
+    """Return whether an order is one that may have seats that are given back."""
+    is_simple = len(wanted) == 1 and wanted[0].voucher is None
+    return is_simple and stock.is_pool_open(wanted[0].ticket_type.event)
 
 
 def _fits_offer(line: Line) -> bool:

@@ -10,6 +10,7 @@ all: 1 offered, 1 taken. Now Bob cannot keep his: he gets his money when Eve's p
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -28,7 +29,8 @@ from ticketing.errors import (
     ReturnsClosed,
 )
 from ticketing.models.admissions import Admission
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.base import literal
+from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions, finality, holders, payees_shown, stock
 
@@ -78,8 +80,30 @@ def cancel(tenant_reference: str, admission_id: str, code: str | None) -> Admiss
     with write_transaction():
         admission = holders.lock(tenant_reference, admission_id, code)
         if admission.returned_at is not None and not withdraw(admission):
-            raise ReturnInProgress
+            ends_at = unpaid_until(admission)
+            if ends_at is None:
+                raise ReturnInProgress
+            left = math.ceil((ends_at - clock.now()).total_seconds())
+            raise ReturnInProgress(retry_after=max(1, left))
         return admission
+
+
+def unpaid_until(admission: Admission) -> datetime | None:
+    """Return when the first unpaid order ends that counts on a seat like this one.
+
+    Then its holder may keep it, if nobody has paid. None: no order for it is unpaid.
+    """
+    unpaid: PaymentIntent | None = (
+        PaymentIntent.select(PaymentIntent.hold_until)
+        .where(
+            PaymentIntent.ticket_type == admission.ticket_type_id,
+            PaymentIntent.pooled > literal(0),
+            AWAITING,
+        )
+        .order_by(PaymentIntent.hold_until)
+        .first()
+    )
+    return None if unpaid is None else unpaid.hold_until
 
 
 def withdraw(admission: Admission) -> bool:

@@ -16,13 +16,15 @@ one is paid, `sell` makes it 2 and 8.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import timedelta
 from typing import Any
 
 from peewee import Field, ModelUpdate, fn
 
 from ticketing import clock
 from ticketing.constants import HOLD_UNDER_PRESSURE, Publication
-from ticketing.db.connection import locked
+from ticketing.db.connection import locked, write_transaction
+from ticketing.limits import RETURNED_WANTED_FOR
 from ticketing.models.base import literal
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
@@ -52,6 +54,7 @@ OF_TICKET_TYPE = (
     TicketType.deposit_amount,
     TicketType.offered,
     TicketType.taken,
+    TicketType.returned_wanted_at,
     TicketType.waiting,
     TicketType.min_per_order,
     TicketType.max_per_order,
@@ -61,6 +64,8 @@ OF_TICKET_TYPE = (
 )
 """What an order needs of a ticket type: all but what only pages and lists show."""
 
+
+_WANTED_EVERY = timedelta(minutes=1)
 
 _NOBODY_WAITS = TicketType.waiting == literal(0)
 
@@ -277,11 +282,38 @@ def take_back_of_event(event_id: str, quantity: int) -> None:
     _sold(_event.take_back, event_id, quantity)
 
 
+def is_pool_open(event: Event) -> bool:
+    """Return whether seats of an event that are given back can be ordered."""
+    # An order of these ends before seats cannot be given back any more.
+    return clock.now() < event.returns_end - HOLD_UNDER_PRESSURE
+
+
 def in_pool(ticket_type: TicketType, event: Event) -> int:
     """Return how many seats that are given back can be ordered now, if nothing else is left."""
-    # An order of these ends before seats cannot be given back any more.
-    is_open = clock.now() < event.returns_end - HOLD_UNDER_PRESSURE
-    return ticket_type.in_pool if is_open and not ticket_type.waiting else 0
+    return ticket_type.in_pool if is_pool_open(event) and not ticket_type.waiting else 0
+
+
+def most_of_pool(ticket_type: TicketType) -> int:
+    """Return how many of the seats that are given back one order may have.
+
+    While others want them, too, that is at most half of them, and at least one.
+
+    Example: 4 are given back, and a minute ago an order was refused. One order may have 2.
+    """
+    is_wanted = clock.is_within(RETURNED_WANTED_FOR, ticket_type.returned_wanted_at)
+    return max(1, ticket_type.offered // 2) if is_wanted else int(ticket_type.offered)
+
+
+def note_wanted(ticket_type_id: str) -> None:
+    """Note that an order was refused while seats are given back, at most once in a minute."""
+    now = clock.now()
+    wanted_at = TicketType.returned_wanted_at
+    is_due = (TicketType.id == ticket_type_id) & (TicketType.offered > 0)
+    is_due &= wanted_at.is_null() | (wanted_at < now - _WANTED_EVERY)
+    # Most refusals are of tickets that nobody gives back: these must not write.
+    if TicketType.select().where(is_due).exists():
+        with write_transaction():
+            TicketType.update(returned_wanted_at=now).where(is_due).execute()
 
 
 def take(ticket_type_id: str, quantity: int, *, for_waiting: bool = False) -> TicketType | None:

@@ -19,16 +19,17 @@ _LEAST_GAIN = timedelta(minutes=1)
 def is_offered(intent: PaymentIntent) -> bool:
     """Return whether an intent that awaits its payment may be held longer, as far as it shows."""
     held: timedelta = intent.hold_until - intent.created_at
-    return not (intent.hold_extended or intent.x402) and held + _LEAST_GAIN <= EXCHANGE_HOLD
+    has_none = intent.hold_extended or intent.x402 or intent.pooled
+    return not has_none and held + _LEAST_GAIN <= EXCHANGE_HOLD
 
 
 def extend(tenant_reference: str, intent_id: str, config: Config) -> PaymentIntent:
     """Hold an unpaid order until EXCHANGE_HOLD after it was made. Return it.
 
     NotFound. HoldExtended the second time. HoldNotExtendable if it awaits no payment, is held as
-    long as that already, or was made by an x402 client. For a client without a credential also if
-    orders of others hold more than half of the unsold tickets, and TooMuchUnpaid: see
-    client_limits.check_extension.
+    long as that already, was made by an x402 client, or has seats that were given back. For a
+    client without a credential also if orders of others hold more than half of the unsold tickets,
+    and TooMuchUnpaid: see client_limits.check_extension.
 
     Example: an order of 18:00 is held until 18:15. Extended at 18:10, it is held until 19:00.
     """
@@ -45,10 +46,7 @@ def extend(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
             # Deadlines follow the chain's time. How old the order is, both clocks agree on.
             left = EXCHANGE_HOLD - (clock.now() - intent.created_at)
             deadline = chains.now_on(intent.chain_id, chains.states()) + left
-        if intent.pooled:
-            # By then, the holder who gave the seat back learns whether it is sold on.
-            deadline = min(deadline, found.event.returns_end)
-        if intent.x402 or deadline < intent.hold_until + _LEAST_GAIN:
+        if intent.x402 or intent.pooled or deadline < intent.hold_until + _LEAST_GAIN:
             raise HoldNotExtendable
         if intent.held_by is not None:
             if holds.is_scarce_beside(intent):

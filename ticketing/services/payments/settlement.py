@@ -103,7 +103,7 @@ def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[
     if not _may_be_given_up(intent):
         return False
     seats.lock([intent], type_ids, voucher_ids)
-    enter(intent, IntentStatus.CANCELED, clock.now(), idempotency_digest=None)
+    enter(intent, IntentStatus.CANCELED, clock.now(), idempotency_digest=None, resale=False)
     return True
 
 
