@@ -21,6 +21,7 @@ from ticketing.errors import (
     TooManyMessages,
     TooManyPayers,
     TooManyScans,
+    VoucherHeld,
     VoucherNotApplicable,
 )
 from ticketing.errors.box_office import BoxOfficeFull
@@ -71,6 +72,7 @@ PROVED_ELSEWHERE = {
     TransferOutdated: "needs a facilitator: tests/x402/test_gasless.py",
     TransferRefused: "needs a facilitator: tests/x402/test_gasless.py",
     X402CallsUsed: "x402 only: tests/x402/test_checks.py",
+    VoucherHeld: "needs another buyer: tests/api/test_vouchers_held.py",
     VoucherNotApplicable: "has several reasons: tests/api/test_vouchers.py",
     NotReturnable: "API only: tests/payments/test_returns.py",
     RefundAddressMissing: "API only: tests/payments/test_returns.py",

@@ -80,7 +80,7 @@ def test_fifty_orders_at_once_with_a_one_use_code_get_one_seat(acme, ticket):
     answers = at_once(*[lambda: acme.preflight(ticket, quantity=1, voucher=CODE)] * 50)
     codes = sorted(each.json.get("code", "") for each in answers)
     assert codes[0] == ""
-    assert set(codes[1:]) <= {"voucher_invalid", "voucher_not_applicable"}
+    assert set(codes[1:]) <= {"voucher_held", "voucher_not_applicable"}
     assert usages(voucher) == (1, 0)
     assert acme.stock(ticket) == (1, 0)
 
@@ -156,7 +156,7 @@ def test_a_wrong_code_gets_one_answer_before_everything_else(acme, ticket):
     made(acme, ticket, code="ENDED", valid_until="2020-01-01T00:00:00Z")
     change(acme, made(acme, ticket, code="STOPPED"))
     made(acme, ticket, code="USED-UP")
-    acme.buyer(ticket, voucher="USED-UP")
+    assert acme.buyer(ticket, voucher="USED-UP").purchase().status_code == 200
     made(acme, acme.ticket(), code="ELSEWHERE")
     hidden = acme.ticket({"id": ticket["event_id"]}, hide_without_voucher=True)
     bodies, results, pages = set(), set(), set()

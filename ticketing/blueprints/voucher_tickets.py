@@ -4,7 +4,7 @@ from typing import Any
 
 from schemas.base import page_of
 from schemas.vouchers import VoucherTicketsQuery, VoucherTicketTypeSchema
-from ticketing.errors import NotFound, TooManyGuesses, VoucherInvalid
+from ticketing.errors import NotFound, TooManyGuesses, VoucherHeld, VoucherInvalid
 from ticketing.limits import CallClass
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.catalog import public_listing
@@ -26,7 +26,7 @@ cors.open_to_all(blp)
 @blp.get("/<event_id>/tickets")
 @blp.arguments(VoucherTicketsQuery, location="query")
 @blp.response(200, page_of(VoucherTicketTypeSchema))
-@blp.raises(NotFound, VoucherInvalid, TooManyGuesses)
+@blp.raises(NotFound, VoucherInvalid, VoucherHeld, TooManyGuesses)
 def list_voucher_tickets(query: dict[str, Any], tenant: str, event_id: str) -> Page[TicketType]:
     """List the ticket types of an event with a voucher: also hidden ones, and its prices.
 

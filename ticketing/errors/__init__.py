@@ -98,6 +98,7 @@ TicketingError
 │   ├── SaleCanceled               sale_canceled
 │   ├── CodeTaken                  code_taken
 │   ├── MaxUsagesTooLow            max_usages_too_low
+│   ├── VoucherHeld                voucher_held
 │   ├── VoucherInvalid             voucher_invalid
 │   ├── VoucherNotApplicable       voucher_not_applicable
 │   ├── VoucherRequired            voucher_required

@@ -1,6 +1,7 @@
 """The errors with status 409: the request conflicts with the current state. One class a code."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from ticketing.errors.base import Conflict
 from ticketing.notification_types import MAX_WEBHOOKS
@@ -458,6 +459,19 @@ class VoucherInvalid(Conflict):
 
     code = "voucher_invalid"
     detail = "This code is not valid for this event."
+
+
+class VoucherHeld(Conflict):
+    """All usages of the voucher that are left are in orders that are not paid yet."""
+
+    code = "voucher_held"
+    detail = "All usages of this voucher are in orders that are not paid yet. Try again later."
+
+    def __init__(self, until: datetime, *, retry_after: int) -> None:
+        """`until`: when the first of these orders ends, in `retry_after` seconds."""
+        super().__init__()
+        self.until = until
+        self.retry_after = retry_after
 
 
 class VoucherNotApplicable(Conflict):

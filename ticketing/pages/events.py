@@ -9,13 +9,14 @@ from flask import Response, redirect, request
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import OrderForm
-from ticketing import links, locales
+from ticketing import formats, links, locales
 from ticketing.constants import MAX_CODE_TYPED, MAX_PAGE
 from ticketing.errors import (
     NotFound,
     SoldOut,
     TicketingError,
     TooManyGuesses,
+    VoucherHeld,
     VoucherInvalid,
     VoucherNotApplicable,
 )
@@ -194,9 +195,10 @@ def _with_code(tenant: Tenant, event: str, code: str) -> Response:
     try:
         with guesses.counted(code):
             voucher = vouchers.find(tenant.id, event, code)
-    except (VoucherInvalid, TooManyGuesses) as error:
-        form = Form(values=values, errors=_of_code(error))
-        response = forms.shown_again(render_event(tenant, _listing(tenant, event), form), error)
+    except (VoucherInvalid, VoucherHeld, TooManyGuesses) as error:
+        listing = _listing(tenant, event)
+        form = Form(values=values, errors=_of_code(error, listing.event))
+        response = forms.shown_again(render_event(tenant, listing, form), error)
     else:
         listing = _listing(tenant, event, voucher)
         response = Response(render_event(tenant, listing, Form(values=values), voucher))
@@ -210,12 +212,17 @@ def _refused(
     """Show the form again, as it was filled in, with what is wrong at its field."""
     form = forms.refused(error)
     code = form.values.get(response_cache.CODE)
-    is_of_code = isinstance(error, (VoucherInvalid, VoucherNotApplicable, TooManyGuesses))
+    is_of_code = isinstance(
+        error, (VoucherInvalid, VoucherHeld, VoucherNotApplicable, TooManyGuesses)
+    )
     voucher = None if code is None or is_of_code else _voucher(tenant, event, code)
     listing = _listing(tenant, event, voucher)
     of_tickets = cart.refused(error, wanted, listing.ticket_types.data)
     others = {name: form.errors[name] for name in form.errors if not name.startswith("items.")}
-    errors = _of_code(error) if code is not None and is_of_code else {**of_tickets, **others}
+    if code is not None and is_of_code:
+        errors = _of_code(error, listing.event)
+    else:
+        errors = {**of_tickets, **others}
     shown = replace(form, errors=errors)
     response = forms.shown_again(render_event(tenant, listing, shown, voucher), error)
     return waiting_room.keep_place(response, error, f"/{tenant.slug}/{listing.event.slug}")
@@ -223,12 +230,18 @@ def _refused(
 
 def _voucher(tenant: Tenant, event: str, code: str) -> Voucher | None:
     """Return the voucher of an order that was refused for another reason. None if it has ended."""
-    with suppress(VoucherInvalid):
+    with suppress(VoucherInvalid, VoucherHeld):
         return vouchers.find(tenant.id, event, code)
     return None
 
 
-def _of_code(error: TicketingError) -> dict[str, Sentence]:
+def _of_code(error: TicketingError, event: Event) -> dict[str, Sentence]:
+    if isinstance(error, VoucherHeld):
+        text = N_(
+            "All uses of this code are in orders that are not paid yet. Try again at %(time)s."
+        )
+        time = formats.time_of_day(error.until, event.timezone)
+        return {response_cache.CODE: Sentence(text, {"time": time})}
     left = error.extensions.get("usages_left")
     if left:
         text = N_("This code is good for %(n)s more. Order the other tickets without it.")

@@ -149,6 +149,9 @@ _REASONS = {
     "max_usages_too_low": "More tickets than that are ordered with it. Write a higher number.",
     "voucher_not_applicable": N_("This code is not for these tickets, or for more of them."),
     "voucher_invalid": N_("This code is not valid for this event."),
+    "voucher_held": N_(
+        "All uses of this code are in orders that are not paid yet. Try again in a few minutes."
+    ),
     "voucher_required": N_("This ticket is only sold with a code for it."),
     "too_many_guesses": N_("Too many wrong codes came from your network. Wait a minute."),
     "question_answered": (

@@ -21,7 +21,6 @@ from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.services.orders import lines
 from ticketing.services.orders.holds import Held
-from ticketing.services.orders.lines import Line
 
 DAY = timedelta(days=1)
 
@@ -225,10 +224,11 @@ def _limits(config: Config) -> tuple[int, int, int]:
 def check_share(uses: Sequence[Use], held: Held) -> None:
     """Check a client's share of an event's unsold seats, with what this order holds now.
 
-    Each ticket type has a share of its own. It is `max_per_order` or UNPAID_SHARE_PERCENT of what
-    is unsold, if that is more. While more than half of that is held by others, each order of the
-    client that ended unpaid halves it, unless the client has paid for an order of this event. A
-    client that holds nothing may always make one order. TooMuchUnpaid.
+    Each ticket type has a share of its own, and so has a voucher with more than one usage. It is
+    `max_per_order` or UNPAID_SHARE_PERCENT of what is unsold, if that is more. While more than half
+    of that is held by others, each order of the client that ended unpaid halves it, unless the
+    client has paid for an order of this event. A client that holds nothing may always make one
+    order. TooMuchUnpaid.
 
     Example: of 1,000 seats, a client holds 50 unpaid. Two of its orders expired. While 501 seats
     are held, its share is 12: it may make one order of 10, and then none until that one ends.
@@ -236,15 +236,22 @@ def check_share(uses: Sequence[Use], held: Held) -> None:
     # What is unpaid is of all ticket types, so all seats of this order count beside it, too.
     seats = lines.seats(held.lines)
     for line in held.lines:
-        _check_share_of(line, seats, uses, held)
+        unsold = held.unsold(line)
+        if unsold is not None:
+            most = line.ticket_type.max_per_order
+            _check_share_of(unsold, most, seats, uses, is_scarce=held.is_under_pressure(line))
+    voucher = held.lines[0].voucher
+    if voucher is not None and voucher.max_usages > 1:
+        left = voucher.max_usages - voucher.redeemed
+        of_others = voucher.held - lines.voucher_usages(held.lines)
+        most = max(line.ticket_type.max_per_order for line in held.lines)
+        _check_share_of(left, most, seats, uses, is_scarce=2 * of_others > left)
 
 
-def _check_share_of(line: Line, seats: int, uses: Sequence[Use], held: Held) -> None:
-    unsold = held.unsold(line)
-    if unsold is None:
-        return
-    share = max(line.ticket_type.max_per_order, unsold * UNPAID_SHARE_PERCENT // 100)
-    is_scarce = held.is_under_pressure(line)
+def _check_share_of(
+    unsold: int, most_per_order: int, seats: int, uses: Sequence[Use], *, is_scarce: bool
+) -> None:
+    share = max(most_per_order, unsold * UNPAID_SHARE_PERCENT // 100)
     for use in uses:
         most = use.factor * share
         if is_scarce and not use.has_paid:

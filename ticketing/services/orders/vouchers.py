@@ -5,11 +5,13 @@ row count. Example: of 3 usages, 1 is held and 1 redeemed. Two buyers want 1 eac
 makes it 2 and 1. The second one finds 2 + 1 + 1 > 3, changes no row, and its order is refused.
 
 A code that cannot be used gets one answer for all reasons, after the same query: otherwise the
-answers would tell which codes exist.
+answers would tell which codes exist. There is one exception: whoever typed a right code, of which
+all usages are in unpaid orders, reads when the first of these ends. It counts as no guess.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -19,9 +21,15 @@ from peewee import ModelSelect, ModelUpdate
 
 from ticketing import clock, ids
 from ticketing.constants import PriceMode, VoucherMisfit
-from ticketing.errors import NotFound, VoucherInvalid, VoucherNotApplicable, VoucherRequired
+from ticketing.errors import (
+    NotFound,
+    VoucherHeld,
+    VoucherInvalid,
+    VoucherNotApplicable,
+    VoucherRequired,
+)
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import Item, PaymentIntent
+from ticketing.models.payment_intents import AWAITING, Item, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
@@ -34,6 +42,15 @@ PUBLIC_FROM = 101
 
 _NO_CODE = ""
 """No voucher has this code."""
+
+
+@Prepared
+def _holding(of: Any) -> ModelSelect[PaymentIntent]:
+    """Select when unpaid orders with a voucher end, the first one first."""
+    unpaid = PaymentIntent.select(PaymentIntent.hold_until).where(
+        PaymentIntent.voucher == of, AWAITING
+    )
+    return unpaid.order_by(PaymentIntent.hold_until).limit(1)
 
 
 def normalized(code: str) -> str:
@@ -49,7 +66,7 @@ def find(
     *,
     replaced: PaymentIntent | None = None,
 ) -> Voucher:
-    """Return the voucher of an event that can be used with this code. VoucherInvalid.
+    """Return the voucher of an event that can be used with this code. VoucherInvalid; VoucherHeld.
 
     The references are ids or slugs. `now`: the current time, unless it is given. `replaced`: an
     unpaid order that ends when the new one is made; what it holds of the voucher counts as left.
@@ -65,9 +82,9 @@ def find(
 def find_for_ticket(
     tenant_id: str, ticket_id: str, code: str, now: datetime | None = None
 ) -> Voucher:
-    """Return the voucher of a ticket type's event that can be used with this code. VoucherInvalid.
+    """Return the voucher of a ticket type's event that can be used with this code.
 
-    It need not open this ticket type.
+    VoucherInvalid; VoucherHeld. It need not open this ticket type.
     """
     found = _of_ticket.first(tenant_id=tenant_id, ticket_id=ticket_id, code=_searchable(code))
     return _usable(found, now)
@@ -86,14 +103,19 @@ def _searchable(code: str) -> str:
 
 
 def _usable(voucher: Voucher | None, now: datetime | None) -> Voucher:
-    if voucher is None or not _can_be_used(voucher, now or clock.now()):
+    """Return a voucher if it can be used now. VoucherInvalid; VoucherHeld."""
+    now = now or clock.now()
+    if voucher is None or voucher.disabled_at is not None:
         raise VoucherInvalid
+    if voucher.valid_until is not None and now >= voucher.valid_until:
+        raise VoucherInvalid
+    if voucher.usages_left <= 0:
+        held: PaymentIntent | None = _holding.first(of=voucher.id)
+        if held is None:
+            raise VoucherInvalid
+        left = math.ceil((held.hold_until - now).total_seconds())
+        raise VoucherHeld(held.hold_until, retry_after=max(1, left))
     return voucher
-
-
-def _can_be_used(voucher: Voucher, now: datetime) -> bool:
-    is_over = voucher.valid_until is not None and now >= voucher.valid_until
-    return voucher.disabled_at is None and not is_over and voucher.usages_left > 0
 
 
 def price(voucher: Voucher, list_amount: int) -> int:
@@ -200,16 +222,13 @@ def is_public(voucher: Voucher) -> bool:
 def hold(voucher: Voucher, seats: int, now: datetime) -> Voucher:
     """Hold usages of a voucher, and return it as updated: its price is the one to take.
 
-    `now`: the time that must be before `valid_until`. VoucherInvalid if it cannot be used any
-    more. VoucherNotApplicable if fewer are left. Then roll the transaction back.
+    `now`: the time that must be before `valid_until`. VoucherInvalid or VoucherHeld if it cannot be
+    used any more. VoucherNotApplicable if fewer are left. Then roll the transaction back.
     """
     held: Voucher | None = _usages.hold.first(of=voucher.id, seats=seats, now=now)
     if held is not None:
         return held
-    current = Voucher.get_by_id(voucher.id)
-    if not _can_be_used(current, now):
-        raise VoucherInvalid
-    raise _too_many(current)
+    raise _too_many(_usable(Voucher.get_by_id(voucher.id), now))
 
 
 def hold_again(voucher_id: str, seats: int, paid_at: datetime) -> bool:
