@@ -88,6 +88,9 @@ MESSAGES_PER_EVENT = 3
 MAILS_PER_SEAT, MAILS_WITHOUT_SALES = 3, 1000
 """The default of MAILS_PER_TENANT: mails a day for each seat sold, and besides."""
 
+UNPAID_PER_DEVICE = 40
+"""Seats in unpaid orders of one device at the door. It also has the share of a client."""
+
 RETURNED_WANTED_FOR = timedelta(minutes=5)
 """For how long one order has at most half of the returned seats, after an order was refused."""
 

@@ -1,6 +1,7 @@
 """Devices at the door that sell: walk-ins pay on the screen, and go in, on both databases."""
 
 import uuid
+from datetime import datetime
 
 import pytest
 
@@ -10,7 +11,6 @@ from ticketing.credentials import client_secret
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
-from ticketing.services.box_office import MOST_UNPAID
 from ticketing.services.payments import reconciliation
 
 pytestmark = pytest.mark.sql
@@ -133,7 +133,7 @@ def test_a_repeat_after_a_lost_answer_is_the_same_order(acme, ticket, phone):
 
 
 def test_a_device_has_few_unpaid_orders(acme, node, ticket, phone):
-    sales = [buyer(acme, sell(phone, ticket)) for _ in range(MOST_UNPAID)]
+    sales = [buyer(acme, sell(phone, ticket, 2)) for _ in range(5)]  # its share are 10 seats
     full = sell(phone, ticket)
     assert (full.status_code, full.json["code"]) == (409, "box_office_full")
     assert sales[0].cancel().status_code == 200
@@ -186,3 +186,34 @@ def test_ten_walk_ins_on_one_phone_of_whom_one_pays_too_little(acme, node, ticke
     assert done["status"] == "confirmed"
     assert let_in(phone, [done["admissions"][0]["code"]])[0]["outcome"] == "admitted"
     proof(acme)
+
+
+class TestWhatADeviceHolds:
+    @pytest.fixture
+    def hall(self, acme):
+        """An event in which the share of a client is 100 seats."""
+        return acme.ticket(acme.event(start_at=in_days(OPEN)), capacity=2000, max_per_order=20)
+
+    def test_forty_seats_however_many_orders(self, acme, node, hall):
+        phone = paired(acme, hall, sells=True)
+        first = buyer(acme, sell(phone, hall, 20))
+        assert sell(phone, hall, 20).status_code == 201
+        full = sell(phone, hall)
+        assert (full.status_code, full.json["code"]) == (409, "box_office_full")
+        other = paired(acme, hall, sells=True)
+        assert sell(other, hall).status_code == 201
+        assert acme.preflight(hall, quantity=20).status_code == 201
+        assert first.cancel().status_code == 200
+        assert sell(phone, hall, 20).status_code == 201
+
+    def test_the_share_of_a_client_where_that_is_less(self, acme):
+        event = acme.event(start_at=in_days(OPEN))
+        small = acme.ticket(event, capacity=100, max_per_order=6)
+        phone = paired(acme, small, sells=True)
+        assert sell(phone, small, 6).status_code == 201
+        assert sell(phone, small).json["code"] == "box_office_full"
+
+    def test_each_for_five_minutes(self, acme, hall):
+        order = buyer(acme, sell(paired(acme, hall, sells=True), hall)).intent
+        made, until = (datetime.fromisoformat(order[name]) for name in ("created_at", "expires_at"))
+        assert abs((until - made).total_seconds() - 300) < 60

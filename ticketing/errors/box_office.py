@@ -4,7 +4,7 @@ from ticketing.errors.base import Conflict
 
 
 class BoxOfficeFull(Conflict):
-    """The device has as many unpaid orders as it may have."""
+    """The device would hold more unpaid seats than it may have."""
 
     code = "box_office_full"
-    detail = "This device has too many unpaid orders. Cancel some, or wait until they expire."
+    detail = "This device holds too many unpaid seats. Cancel some orders, or wait five minutes."

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from peewee import fn
+
 from ticketing import links
 from ticketing.config import Config
-from ticketing.constants import MAX_PAGE, Availability
+from ticketing.constants import HOLD_UNDER_PRESSURE, MAX_PAGE, Availability
 from ticketing.db.connection import one_at_a_time
-from ticketing.errors import BoxOfficeFull, InsufficientRole
+from ticketing.errors import BoxOfficeFull, InsufficientRole, TooMuchUnpaid
+from ticketing.limits import UNPAID_PER_DEVICE
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
@@ -22,12 +25,11 @@ from ticketing.services import checkout
 from ticketing.services.catalog import public_listing
 from ticketing.services.checkout import Channel, Order
 from ticketing.services.door.devices import DoorCaller
+from ticketing.services.orders import client_limits, lines
+from ticketing.services.orders.client_limits import Use
 from ticketing.services.orders.holds import Held
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.pagination import PageRequest
-
-MOST_UNPAID = 20
-"""Orders of one device that wait for their payment."""
 
 
 def to_sell(caller: DoorCaller, tenant: Tenant, config: Config) -> Sequence[TicketType]:
@@ -48,7 +50,7 @@ def order(
     """
     device_id = _device_of(caller)
     channel = Channel(
-        longest_hold=config.hold,
+        longest_hold=HOLD_UNDER_PRESSURE,
         check=partial(_check, device_id),
         marks={"sold_by": device_id},
         asks=False,
@@ -73,6 +75,12 @@ def _device_of(caller: DoorCaller) -> str:
 def _check(device_id: str, held: Held) -> None:
     # The ticket type is locked. Nobody who waits for this holds it, and waits for something else.
     one_at_a_time(f"box office {device_id}")
-    unpaid = PaymentIntent.select().where(PaymentIntent.sold_by == device_id, AWAITING).count()
-    if unpaid >= MOST_UNPAID:
+    of_device = (PaymentIntent.sold_by == device_id) & AWAITING
+    unpaid = PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(of_device).scalar() or 0
+    if unpaid + lines.seats(held.lines) > UNPAID_PER_DEVICE:
         raise BoxOfficeFull
+    use = Use(int(unpaid), next_end=None, ended_unpaid=0, has_paid=False, factor=1)
+    try:
+        client_limits.check_share([use], held)
+    except TooMuchUnpaid:
+        raise BoxOfficeFull from None
