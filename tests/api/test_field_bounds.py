@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.conftest import SECRET_KEY
 from tests.support.field_cases import (
     ADDRESS,
     CASES,
@@ -27,12 +26,12 @@ from tests.support.field_values import (
 )
 from tests.support.members import first_member, invite
 from tests.support.webhook_endpoints import new_webhook
-from ticketing import credentials, ids
+from ticketing import ids
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.one_database]
 
 
-OF_ORDERS = ("BillingChange", "PayerReport", "ChainChoice", "EmailChange")
+OF_ORDERS = ("RefundAddress", "BillingChange", "PayerReport", "ChainChoice", "EmailChange")
 """Schemas of calls that look for their order before they read the body."""
 
 
@@ -218,10 +217,10 @@ def door(organizer, schema):
         ),
         "RefundAddress": lambda: Door(
             "POST",
-            f"{organizer.checkout}/intents/{NOWHERE}/refund-address",
+            f"{free}/refund-address",
             {"address": ADDRESS},
-            404,
-            credentials.client_secret(SECRET_KEY, NOWHERE, 0),
+            409,
+            opened,
         ),
         "PayerReport": lambda: Door(
             "POST",
