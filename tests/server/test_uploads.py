@@ -44,6 +44,11 @@ def acme(server):
     return new_acme(server)
 
 
+@pytest.fixture(scope="module")
+def others(server, acme):
+    return [RemoteOrganizer(server, slug, new_xpub()) for slug in ("other", "third")]
+
+
 def new_acme(server):
     return RemoteOrganizer(server, "acme", new_xpub())
 
@@ -133,13 +138,13 @@ def test_a_chunked_body_that_is_too_large_is_refused(server, acme):
     assert answer.status == 413
 
 
-def test_two_bodies_at_once_go_to_files_and_a_third_gets_503(server, acme):
+def test_two_bodies_at_once_go_to_files_and_a_third_gets_503(server, acme, others):
     part = b"\x89PNG" * 250_000
     with contextlib.ExitStack() as slow:
-        for _ in range(2):
-            slow.enter_context(server.connect(head(acme, 2_000_000) + part))
+        for each in (acme, others[0]):
+            slow.enter_context(server.connect(head(each, 2_000_000) + part))
         eventually(lambda: sorted(open_files(server))[-2:] == [len(part)] * 2)
-        third = server.one(head(acme, 100) + b"x" * 100)
+        third = server.one(head(others[1], 100) + b"x" * 100)
         assert third.status == 503
         assert third.headers["retry-after"] == "5"
         # Nobody else waits for them.
@@ -148,18 +153,27 @@ def test_two_bodies_at_once_go_to_files_and_a_third_gets_503(server, acme):
     eventually(lambda: len(part) not in open_files(server))
 
 
-def test_two_uploads_at_once_both_succeed_and_the_last_one_wins(server, acme):
-    contents = [photo(1000, 800, "PNG"), photo(1200, 800, "PNG")]
-    with contextlib.ExitStack() as both:
-        socks = [
-            both.enter_context(server.connect(head(acme, len(each)) + each[:-10]))
-            for each in contents
-        ]
-        for sock, content in zip(socks, contents, strict=True):
-            sock.sendall(content[-10:])
-        found = [answers(read_all(sock))[0] for sock in socks]
-    assert [each.status for each in found] == [200, 200]
-    assert digest_of(acme) in {json.loads(each.body)["logo_digest"] for each in found}
+def test_of_one_organizer_one_body_is_read_at_a_time(server, acme, others):
+    """Slow uploads of one keep nobody else from uploading."""
+    part = b"\x89PNG" * 250_000
+    with server.connect(head(acme, 2_000_000) + part):
+        eventually(lambda: len(part) in open_files(server))
+        again = server.one(head(acme, 100) + b"x" * 100)
+        assert (again.status, again.headers["retry-after"]) == (503, "5")
+        content = photo(1000, 800, "PNG")
+        assert server.one(head(others[0], len(content)) + content).status == 200
+    eventually(lambda: server.one(head(acme, 100) + b"x" * 100).status == 422)
+
+
+def test_a_body_that_trickles_in_is_refused_long_before_its_end(serve):
+    """The time is for whoever has a slow line, not for a byte a second."""
+    server = serve(UPLOAD_SLOW_AFTER_SECONDS=0.5)
+    acme = new_acme(server)
+    with server.connect(head(acme, 5_000_000) + b"x" * 100) as sock:
+        (answer,) = answers(read_all(sock))
+    assert answer.status == 408
+    content = photo(1000, 800, "PNG")
+    assert server.one(head(acme, len(content)) + content).status == 200
 
 
 def test_a_body_that_does_not_arrive_in_time_is_refused(serve):

@@ -7,6 +7,7 @@ whether it accepts the body, and then the body goes to a file.
 import re
 import socket
 import tempfile
+import time
 from functools import partial
 from typing import IO, Any
 
@@ -42,12 +43,14 @@ class Outbox:
         self.is_head = False
         """Whether the application gets the head of an upload only, to accept its body or not."""
         self.accepts_body = False
+        self.uploader = ""
+        """Who sends the upload whose body is accepted."""
         self.waited = 0.0
         """For how many seconds the request waited for a thread."""
 
-    def accept_body(self) -> None:
+    def accept_body(self, uploader: str) -> None:
         """Accept the body of an upload. What the application answers is not sent."""
-        self.accepts_body = True
+        self.accepts_body, self.uploader = True, uploader
 
     def sendall(self, data: bytes) -> None:
         """Add data to the buffer."""
@@ -92,6 +95,7 @@ class Connection:
         self.unsent: list[bytes | memoryview | FilePart] = []
         self.received = bytearray()
         self._file: IO[bytes] | None = None
+        self._upload_began_at = 0.0
         self.begin()
 
     def begin(self) -> None:
@@ -130,10 +134,17 @@ class Connection:
         except OSError:
             return True
 
+    def is_slower_than(self, least_bytes: float, seconds: float, now: float) -> bool:
+        """Whether an upload that began `seconds` ago has come with fewer bytes a second."""
+        passed = now - self._upload_began_at
+        come = 0 if self._file is None else self._file.tell()
+        return passed > seconds and come < least_bytes * passed
+
     def begin_file(self) -> None:
         """Read the body of an upload into a file, now that the application accepts it. OSError."""
         self.sock.pieces.clear()
         self.sock.is_head = self.sock.accepts_body = False
+        self._upload_began_at = time.monotonic()
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 (`forget_file` closes it)
         if self._expects_continue and not self.received:
             self.unsent.append(_CONTINUE)

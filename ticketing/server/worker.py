@@ -31,7 +31,13 @@ REQUEST_SECONDS = 20.0
 UPLOAD_SECONDS = 120.0
 """The time limit for receiving the body of an upload."""
 UPLOADS_AT_ONCE = 2
-"""How many bodies of uploads a process receives at the same time. Others get 503."""
+"""How many bodies of uploads a process receives at the same time. Others get 503.
+
+Of one organizer it receives one: slow uploads of one must not keep the others from uploading.
+"""
+UPLOAD_SLOW_AFTER_SECONDS = 20.0
+UPLOAD_LEAST_BYTES = 16 * 1024
+"""After so long, an upload must have come with at least so many bytes a second."""
 SEND_SECONDS = 60.0
 """The time limit for sending a response, and for each MiB of a file."""
 LINGER_SECONDS = 2.0
@@ -238,7 +244,8 @@ class Worker(ThreadWorker):
 
     def _begin_upload(self, conn: Connection) -> None:
         """Read the body of an upload into a file, if not too many others are being read."""
-        if len(self.uploads) >= UPLOADS_AT_ONCE:
+        same = any(each.sock.uploader == conn.sock.uploader for each in self.uploads)
+        if same or len(self.uploads) >= UPLOADS_AT_ONCE:
             self._refuse(conn, problems.TooManyUploads())
             return
         try:
@@ -258,6 +265,9 @@ class Worker(ThreadWorker):
         self._next_look = now + 0.5
         for conn in self.queue.take_late(now - QUEUE_SECONDS):
             self._refuse(conn, problems.Overloaded())
+        for conn in [each for each in self.uploads if each in self.waiting and not each.unsent]:
+            if conn.is_slower_than(UPLOAD_LEAST_BYTES, UPLOAD_SLOW_AFTER_SECONDS, now):
+                self._refuse(conn, problems.TooSlow())
         for conn in [each for each in self.waiting if force or each.deadline <= now]:
             if force or conn.is_idle or conn.unsent:
                 self._drop(conn)

@@ -10,6 +10,7 @@ from ticketing.errors import NotFound, PayloadTooLarge
 from ticketing.limits import CallClass
 from ticketing.web import rate_limit
 from ticketing.web.auth import Guard
+from ticketing.web.context import caller
 
 
 def check_request(
@@ -41,5 +42,5 @@ def check_request(
     accept_body = request.environ.get(ACCEPT_BODY)
     if accept_body is None:
         return None
-    accept_body()
+    accept_body(caller().tenant_id)
     return Response(status=HTTPStatus.CONTINUE)
