@@ -62,6 +62,7 @@ from ticketing.pages import problems as error_pages
 from ticketing.pages import surfaces as pages
 from ticketing.pages.templates import PageEnvironment
 from ticketing.response_times import ResponseTimes
+from ticketing.services.access.blocked_networks import Blocks
 from ticketing.services.access.rate_limits import Limiter
 from ticketing.services.health import WriteCheck
 from ticketing.services.waiting_room.rooms import Rooms
@@ -170,6 +171,7 @@ def configure(app: Flask, config: Config) -> None:
     """Let an application work with `config`, without anything that it knew. OSError."""
     cli.configure(app, config)
     app.extensions.update(
+        blocks=Blocks(),
         limiter=Limiter(),
         response_cache=ResponseCache(),
         write_check=WriteCheck(),

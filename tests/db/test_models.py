@@ -8,6 +8,7 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.audit_log import AuditLogEntry, AuditLogPeople
 from ticketing.models.billing import Billing
+from ticketing.models.blocked_networks import BlockedNetwork
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.collections import Collection
 from ticketing.models.connected_apps import ConnectedApp
@@ -110,6 +111,7 @@ MODELS = (
     Transfer,
     Waiver,
     Billing,
+    BlockedNetwork,
     OrderEmail,
     Invitation,
     Session,

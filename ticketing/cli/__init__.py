@@ -5,6 +5,7 @@ no credential. Changes are written to the audit log as `cli`.
 
 db.py: migrations, backup, and what must be skipped after a restore
 tenants.py, members.py: organizers' accounts, and their people
+networks.py: blocks networks of attackers
 keys.py: API keys; which keys and webhooks still need SECRET_KEY_PREVIOUS
 wallet.py, refunds.py: export addresses with balances, and owed refunds, for the offline tool
     tools/sweep.py; the recovery file of a tenant's addresses
@@ -34,6 +35,7 @@ _COMMANDS = {
     "db": "db:group",
     "tenants": "tenants:group",
     "keys": "keys:group",
+    "networks": "networks:group",
     "members": "members:group",
     "wallet": "wallet:group",
     "refunds": "refunds:group",

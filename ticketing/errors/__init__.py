@@ -25,6 +25,7 @@ TicketingError
 ├── Forbidden                 403
 │   ├── InsufficientRole           insufficient_role
 │   ├── LimitedToEvents            limited_to_events
+│   ├── NetworkBlocked             network_blocked
 │   ├── SecondFactorMissing        second_factor_missing
 │   └── WrongTenant                wrong_tenant
 ├── NotFound                  404  not_found

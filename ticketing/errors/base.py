@@ -122,6 +122,13 @@ class LimitedToEvents(Forbidden):
     detail = "You may work on some events only, and this does not belong to one of them."
 
 
+class NetworkBlocked(Forbidden):
+    """The operator blocks the caller's network for a while."""
+
+    code = "network_blocked"
+    detail = "Requests from this network are blocked at the moment."
+
+
 class SecondFactorMissing(Forbidden):
     """The tenant requires a second factor of administrators, and this one has none yet."""
 

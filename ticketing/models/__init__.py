@@ -35,6 +35,7 @@ notifications.py: notifications, feeds, webhook endpoints, deliveries, mails
 door.py: devices, scans, keys that sign QR codes, the manifest of an event
 x402.py: signed transfers, and what became of them
 audit_log.py: the log of changes; triggers prevent that a row is changed or deleted
+blocked_networks.py: networks whose requests are refused
 last_backup.py: when the last good backup was made
 exchange_rates.py: what a euro is worth, to be shown
 idempotency.py, rate_counts.py, counters.py: stored responses; requests of a minute; counters

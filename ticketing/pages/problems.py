@@ -38,6 +38,14 @@ _SENTENCES = {
 }
 """What people read instead of a title and a detail that are for programmers."""
 
+_OF_CODE = {
+    "network_blocked": (
+        N_("Your network is blocked"),
+        N_("Somebody attacks this site from it. Try another connection, or come back tomorrow."),
+    )
+}
+"""The same, by the code of an error."""
+
 _NOT_FOUND = (
     N_("Not found"),
     N_("This resource does not exist."),
@@ -56,7 +64,8 @@ def is_page(path: str) -> bool:
 
 def error_page(problem: dict[str, Any]) -> Response:
     """Return the page of an error."""
-    title, detail = _SENTENCES.get(problem["status"], (problem["title"], problem["detail"]))
+    said = _OF_CODE.get(problem["code"]) or _SENTENCES.get(problem["status"])
+    title, detail = said or (problem["title"], problem["detail"])
     # The origin is unknown: the error may be that the Host is wrong.
     shown = render.template("error.html", problem=problem, title=title, detail=detail)
     response = Response(shown, problem["status"])

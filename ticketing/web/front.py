@@ -10,7 +10,14 @@ from peewee import DatabaseError, InterfaceError
 from ticketing.config import Config
 from ticketing.response_times import WAITED
 from ticketing.services.waiting_room.rooms import Rooms
-from ticketing.web import order_polls, precedence, request_log, response_cache, waiting_room
+from ticketing.web import (
+    order_polls,
+    precedence,
+    rate_limit,
+    request_log,
+    response_cache,
+    waiting_room,
+)
 from ticketing.web.ready_response import Ready
 
 
@@ -59,6 +66,8 @@ class Front:
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or has_body:
             return None
         try:
+            if rate_limit.is_blocked(environ, self._extensions):
+                return None
             waiting = waiting_room.find(environ, self._extensions)
             if waiting is not None or waiting_room.waits(environ) is not None:
                 return waiting

@@ -6,8 +6,9 @@ from typing import Any
 from flask import Flask, current_app, request
 
 from ticketing.config import Config
-from ticketing.errors import TooManyRequests
+from ticketing.errors import NetworkBlocked, TooManyRequests
 from ticketing.limits import ORDERS_OF_ADDRESS, CallClass
+from ticketing.services.access.blocked_networks import Blocks
 from ticketing.services.access.rate_limits import SECONDS, Allowance, Limiter
 from ticketing.web import client_ip
 from ticketing.web.context import config
@@ -16,8 +17,21 @@ _ALLOWANCE = "ticketing.allowance"
 
 
 def register(app: Flask) -> None:
-    """Count requests outside the surfaces: pages, files, and unknown paths."""
+    """Refuse blocked networks. Count requests outside the surfaces: pages, files, other paths."""
+    app.before_request(_check_network)
     app.before_request(_count_other_requests)
+
+
+def is_blocked(environ: dict[str, Any], extensions: dict[str, Any]) -> bool:
+    """Return whether the operator blocks the client's network."""
+    settings: Config = extensions["ticketing"]
+    blocks: Blocks = extensions["blocks"]
+    return blocks.has(client_ip.address(environ, settings.trusted_proxies))
+
+
+def _check_network() -> None:
+    if is_blocked(request.environ, current_app.extensions):
+        raise NetworkBlocked
 
 
 def _count_other_requests() -> None:

@@ -16,6 +16,7 @@ second_factors.py: what comes after the password; recovery codes; no reset remov
 totp.py, passkeys.py, challenges.py: apps that show codes; WebAuthn; its challenges count once
 sessions.py: sign-ins to the console: 12 hours without a request, 7 days at most
 tenants.py: create, rename, settings
+blocked_networks.py: networks that the operator blocks
 rate_limits.py: decides whether a caller is over its limit: in the memory of the process, except for
     the classes that the database counts. web/rate_limit.py finds class and caller
 audit_log.py: an entry is written in the transaction of its change
