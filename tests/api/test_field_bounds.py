@@ -205,6 +205,12 @@ def door(organizer, schema):
             200,
             opened,
         ),
+        "EmailCorrection": lambda: Door(
+            "POST",
+            f"{organizer.path}/intents/{NOWHERE}/email",
+            {"email": "ada@example.org"},
+            404,
+        ),
         "EmailChange": lambda: Door(
             "POST",
             f"{free}/email",

@@ -240,6 +240,7 @@ CASES = {
     },
     "Reissue": {"email": EMAIL},
     "EmailChange": {"email": NEEDED_EMAIL},
+    "EmailCorrection": {"email": NEEDED_EMAIL, "end_old_links": BOOLEAN},
     "GuestList": {
         "holders": (
             [[{}], [{"name": "Ada"}] * 100, [{"name": None, "email": "a@b.io"}]],
