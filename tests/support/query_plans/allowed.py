@@ -285,6 +285,10 @@ ALLOWED = {
         r"(worker|\w*erasure\.erase_\w+|\w+\.(send|cancel)_\w+)"
         r" (walks mails_waiting|sorts mails|searches mails_\w+, then .*)"
     ),
+    "The mails that one client asked for, and those about one order: a few a day, for a month.": (
+        r"(pages_\w+|waiting|checkout)\.\w+"
+        r" searches (mails_of_client(_site)?|\w*mails\w*), then looks at created_at( kind)?"
+    ),
     "The mails of one tenant in a day: nearly all that ended were tried.": (
         r"(worker|pages_console_overview\.\w+) searches mails_ended, then looks at attempts"
     ),

@@ -7,9 +7,8 @@ the answer says nothing about the address, and neither does the time that it tak
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from itertools import zip_longest
 
-from ticketing import clock
 from ticketing.config import Config
 from ticketing.db.connection import write_transaction
 from ticketing.errors import MailNotConfigured, TooMany, TooManyLinks
@@ -17,9 +16,10 @@ from ticketing.limits import LINK_REQUESTS_PER_CLIENT, WIDE_FACTOR
 from ticketing.models.notifications import Mail
 from ticketing.models.tenants import Tenant
 from ticketing.notification_types import LINKS_ASKED_FOR, MailKind
+from ticketing.services import daily_counts
 from ticketing.services.notifications import mail_queue
 
-_DAY = timedelta(days=1)
+_NETWORKS = (Mail.client, Mail.client_site)
 
 
 def plan(kind: MailKind, tenant: Tenant, email: str, client: Sequence[str], config: Config) -> None:
@@ -43,14 +43,10 @@ def count(
     """Return the columns of a mail by which its client is counted.
 
     The `error` if the client has asked for `most` mails of these kinds in a day. A wide network may
-    ask more often.
+    ask more often. Other requests of the client wait until the transaction ends: call it first.
     """
-    since = clock.now() - _DAY
-    counted = dict(zip(("client", "client_site"), client, strict=False))
-    for place, (column, network) in enumerate(counted.items()):
-        asked = Mail.select().where(
-            getattr(Mail, column) == network, Mail.kind.in_(kinds), Mail.created_at > since
-        )
-        if asked.count() >= most * WIDE_FACTOR**place:
-            raise error(retry_after=int(_DAY.total_seconds()))
-    return {"client": None, "client_site": None, **counted}
+    daily_counts.take_turn("mails", client)
+    for place, (column, network) in enumerate(zip(_NETWORKS, client, strict=False)):
+        asked = Mail.select().where(column == network, Mail.kind.in_(kinds))
+        daily_counts.check(asked, Mail.created_at, most * WIDE_FACTOR**place, error)
+    return dict(zip_longest((column.name for column in _NETWORKS), client))
