@@ -40,8 +40,12 @@ def check(made: ModelSelect[Any], at: UtcDateTimeField, most: int, error: type[T
     Example, for three a day: if some were made at 8, 9, 10 and 11 o'clock, then one more is
     possible from 9 on the next day.
     """
-    now = clock.now()
-    counted = made.select(at).where(at > now - DAY).order_by(at.desc())
+    counted = made.select(at).where(at > clock.now() - DAY).order_by(at.desc())
     oldest: tuple[datetime] | None = counted.offset(most - 1).limit(1).tuples().first()
     if oldest is not None:
-        raise error(retry_after=max(1, math.ceil((oldest[0] + DAY - now).total_seconds())))
+        raise error(retry_after=seconds_until(oldest[0] + DAY))
+
+
+def seconds_until(at: datetime) -> int:
+    """Return the full seconds until a time, at least one: what `Retry-After` says."""
+    return max(1, math.ceil((at - clock.now()).total_seconds()))
