@@ -53,6 +53,13 @@ class JoinedSchema(BaseSchema):
             " that the mail opens.",
         ),
     )
+    mailed_at = Instant(
+        required=True,
+        metadata=documented(
+            "2026-11-21T20:00:00.000000Z",
+            "When the mail was planned: now, or up to four hours ago, if it was asked for before.",
+        ),
+    )
 
 
 class AuditedEntrySchema(BaseSchema):

@@ -142,6 +142,7 @@ SERVICES = (
     (
         "catalog_version",
         "counters",
+        "daily_counts",
         "event_locks",
         "exchange_rates",
         "idempotency",

@@ -70,14 +70,24 @@ MAX_PERSONAL_DATA_DAYS = 3650
 ORDERS_OF_ADDRESS = 50
 """How many times the limit of one order all orders of one address have together."""
 
-MAILS_PER_MAILBOX = 3
-"""Mails a day that strangers can cause, for one mailbox, over all tenants."""
+MAILS_OF_CLIENT, MAILS_PER_MAILBOX = 3, 10
+"""Mails a day that strangers can cause for one mailbox, over all tenants: one client, and all.
+
+Those that people ask for (password, lost links, place on a waiting list) are not among them.
+"""
+
+RESET_HOURS, LINKS_HOURS, PLACE_HOURS = 1, 4, 4
+"""Once in so many hours, an address gets what anybody may ask for.
+
+That is the link for a new password, which ends after as long; the links of its orders at one
+organizer; and the link of one place on a waiting list.
+"""
 
 SENT_AGAIN_PER_DAY = 5
 """How often the mail of an order can be asked for in a day, at the same address or another."""
 
 LINK_REQUESTS_PER_CLIENT = 10
-"""Requests a day of one client for the links of lost orders, over all tenants."""
+"""Requests a day of one client for lost links, over all tenants, and as many for new passwords."""
 
 MAILBOXES_PER_CLIENT = 20
 """Mailboxes a day to which one client can cause mails without paying, over all tenants."""

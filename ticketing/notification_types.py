@@ -87,10 +87,7 @@ class MailKind(StrEnum):
     WEBHOOK_FAILING = "webhook_failing"
 
 
-LINKS_ASKED_FOR = (MailKind.LOST_LINKS, MailKind.PASSWORD_RESET)
-"""Mails with links that a stranger can ask for."""
-
-ASKED_BY_ANYBODY = (*LINKS_ASKED_FOR, MailKind.WAITING_LIST_JOINED)
+ASKED_BY_ANYBODY = (MailKind.LOST_LINKS, MailKind.PASSWORD_RESET, MailKind.WAITING_LIST_JOINED)
 """Mails that a stranger can ask for, at any address."""
 
 ASKED_FOR = (MailKind.ORDER_PLACED, MailKind.ORDER_CONFIRMED, MailKind.REFUND_DUE)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from schemas.waiting_list import JoinedSchema, JoinSchema
+from ticketing import clock
 from ticketing.errors import (
     AboveMaximum,
     BelowMinimum,
@@ -11,6 +12,7 @@ from ticketing.errors import (
     NotFound,
     NotSoldOut,
     TooManyJoins,
+    TooManyMails,
     WaitingListClosed,
     WaitingListFull,
 )
@@ -45,14 +47,18 @@ cors.open_to_all(blp)
     AboveMaximum,
     MailNotConfigured,
     TooManyJoins,
+    TooManyMails,
 )
 def join_waiting_list(body: dict[str, Any], tenant: str) -> dict[str, Any]:
     """Ask for a place on the waiting list. It counts once its address is confirmed, by mail.
 
     The first who confirmed gets the first seats that become free, as an order that is held for
     some hours, and a mail with its link. The answer is the same for an address that waits already.
+    A mail that went in the last four hours is not sent again: `mailed_at` says when it was planned.
     """
     wanted = dict(body)
     event_id, ticket_id = wanted.pop("event_id"), wanted.pop("ticket_id")
-    entries.join(tenants.find(tenant), event_id, ticket_id, wanted, limited_client(), config())
-    return body
+    mailed_at = entries.join(
+        tenants.find(tenant), event_id, ticket_id, wanted, limited_client(), config()
+    )
+    return {**body, "mailed_at": mailed_at or clock.now()}

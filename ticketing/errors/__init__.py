@@ -136,6 +136,7 @@ TicketingError
 │   ├── TooManyTransfers           too_many_transfers
 │   ├── TooManyLinks               too_many_links
 │   ├── TooManyJoins               too_many_joins
+│   ├── TooManyMails               too_many_mails
 │   ├── TooManyChanges             too_many_changes
 │   ├── InWaitingRoom              waiting_room
 │   └── TooManyDeliveries          too_many_deliveries

@@ -360,6 +360,13 @@ class TooManyLinks(TooMany):
     detail = "This address has asked for links too often today."
 
 
+class TooManyMails(TooMany):
+    """An organizer has sent as many mails today as it may, of those that anybody may ask for."""
+
+    code = "too_many_mails"
+    detail = "This organizer has sent as many mails today as it may."
+
+
 class TooManyChanges(TooMany):
     """An address of an intent was stated too often today: of its refunds, or of its mails."""
 

@@ -165,7 +165,8 @@ class Mail(BaseModel):
     `recipient_digest` is a keyed digest of the address: who is told of an event is told once.
     `mailbox`, `client` and `client_site` are digests of the mailbox and of the client's networks.
     They are set when a mail that a stranger can cause is tried: see services.mail.budgets. Those of
-    the client are set at once for a request of lost links.
+    the client are set at once for a mail that anybody may ask for, and so is `request_digest`: of
+    what was asked for, and of the address that was typed (services.mail.asked_mails).
     `next_attempt_at` is set while it waits, `ended_at` once it was sent or dropped.
     """
 
@@ -183,6 +184,7 @@ class Mail(BaseModel):
     mailbox = TextField(null=True)
     client = TextField(null=True)
     client_site = TextField(null=True)
+    request_digest = TextField(null=True)
     status = TextField()
     attempts = IntegerField(default=0)
     created_at = UtcDateTimeField()

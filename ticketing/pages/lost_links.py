@@ -1,10 +1,12 @@
 """The page for people who lost the links of their orders."""
 
-from flask import redirect
+from datetime import datetime
+
+from flask import Response, redirect
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import EmailForm
-from ticketing.limits import CallClass
+from ticketing.limits import LINKS_HOURS, CallClass
 from ticketing.notification_types import MailKind
 from ticketing.pages import forms, render
 from ticketing.pages.blueprint import PageBlueprint
@@ -28,17 +30,23 @@ def show_form(tenant: str) -> str:
 def ask_for_links(tenant: str) -> AnyResponse:
     """Plan a mail with the links. The answer is the same for every address."""
 
-    def ask() -> str:
+    def ask() -> AnyResponse:
         sent = forms.read(EmailForm)
-        tenant_of = tenant_of_path()
-        asked_mails.plan(MailKind.LOST_LINKS, tenant_of, sent["email"], client(), config())
-        return f"/_f/{tenant}{render.chosen_query()}#sent"
+        kind = MailKind.LOST_LINKS
+        lately = asked_mails.plan(kind, tenant_of_path(), sent["email"], client(), config())
+        if lately is not None:
+            return Response(_page(Form(), lately))
+        return redirect(f"/_f/{tenant}{render.chosen_query()}#sent", 303)
 
-    return forms.answered(lambda: redirect(ask(), 303), _page)
+    return forms.answered(ask, _page)
 
 
-def _page(form: Form) -> str:
-    writes_mail = config().smtp is not None
+def _page(form: Form, lately: datetime | None = None) -> str:
     return render.page(
-        "lost_links.html", tenant=tenant_of_path(), form=form, writes_mail=writes_mail
+        "lost_links.html",
+        tenant=tenant_of_path(),
+        form=form,
+        lately=lately,
+        every=LINKS_HOURS,
+        writes_mail=config().smtp is not None,
     )

@@ -69,6 +69,9 @@ _REASONS = {
     "too_many_joins": N_(
         "Your network has joined too many waiting lists today. Try again tomorrow."
     ),
+    "too_many_mails": N_(
+        "This organizer has sent as many mails today as it may. Try again tomorrow."
+    ),
     "not_returnable": N_("This ticket cannot be given back."),
     "returns_closed": N_("Tickets of this event can no longer be given back."),
     "return_in_progress": N_("Somebody is paying for this place now, so it cannot be kept."),

@@ -40,6 +40,7 @@ def register(app: Flask) -> None:
         typed_number=formats.typed_number,
         moment=formats.moment,
         soon=near_times.soon,
+        ago=near_times.ago,
         end=formats.end,
         local_moment=formats.local_moment,
         brief=formats.brief,

@@ -1,15 +1,16 @@
 """Join a waiting list, and the page of a place on it."""
 
+from datetime import datetime
 from typing import Any
 
-from flask import g, request
+from flask import Response, g, redirect, request
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import EmptyForm, WaitingListForm
 from ticketing import links, locales
 from ticketing.constants import MAX_PAGE
 from ticketing.errors import NotFound
-from ticketing.limits import CallClass
+from ticketing.limits import PLACE_HOURS, CallClass
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages import answers, forms, render
 from ticketing.pages.blueprint import NOT_SEARCHED, PageBlueprint
@@ -43,7 +44,7 @@ def show_join_form(tenant: str, event: str) -> str:
 def join(tenant: str, event: str) -> AnyResponse:
     """Plan the mail that confirms a place. The answer is the same for every address."""
 
-    def ask() -> str:
+    def ask() -> AnyResponse:
         sent = forms.read(WaitingListForm)
         ticket_id = sent.pop("ticket_id")
         wanted = {
@@ -51,14 +52,17 @@ def join(tenant: str, event: str) -> AnyResponse:
             **sent,
             "locale": locales.chosen(request.environ["QUERY_STRING"]),
         }
-        entries.join(tenant_of_path(), event, ticket_id, wanted, client(), config())
+        lately = entries.join(tenant_of_path(), event, ticket_id, wanted, client(), config())
+        if lately is not None:
+            return Response(_join_page(event, Form(values={"ticket_id": ticket_id}), lately))
         query = render.chosen_query() or "?"
-        return f"/{tenant}/{event}/waiting-list{query}&ticket_id={ticket_id}#sent"
+        path = f"/{tenant}/{event}/waiting-list{query}&ticket_id={ticket_id}#sent"
+        return redirect(path, 303)
 
-    return forms.carried_out(ask, lambda form: _join_page(event, form))
+    return forms.answered(ask, lambda form: _join_page(event, form))
 
 
-def _join_page(event: str, form: Form) -> str:
+def _join_page(event: str, form: Form, lately: datetime | None = None) -> str:
     everything = PageRequest(MAX_PAGE, None, config().keyring)
     listing = public_listing.get_listing(tenant_of_path(), event, everything, config()).value
     wanted = form.values.get("ticket_id", "")
@@ -75,6 +79,8 @@ def _join_page(event: str, form: Form) -> str:
         hours=listing.event.waiting_list_hours,
         writes_mail=config().smtp is not None,
         form=form,
+        lately=lately,
+        every=PLACE_HOURS,
     )
 
 

@@ -22,6 +22,8 @@ oauth/: apps that act for members
 erasure.py: erases names and email addresses, by call and by age; amounts and chain data stay
 catalog_version.py: a cached response is valid while the tenant's `revision` and what is sold out
     are unchanged, and no sale began or ended
+daily_counts.py: what is counted in a day, one at a time: orders and mails of a client, the mails
+    that the buyer of an order asks for
 event_locks.py: keeps an event as it is until a transaction ends
 images.py: pictures and logos in the database; unused ones are deleted a day later
 image_files.py: decodes an upload, and writes new files of it (Pillow)

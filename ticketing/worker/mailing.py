@@ -29,7 +29,7 @@ from ticketing.backoff import Backoff
 from ticketing.config import Config, Smtp
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.models.notifications import Mail
-from ticketing.notification_types import MailKind
+from ticketing.notification_types import ASKED_BY_ANYBODY, MailKind
 from ticketing.services.leases import LeaseHolder
 from ticketing.services.mail import (
     budgets,
@@ -179,9 +179,14 @@ class Mailer:
         return _Letter(mail, recipient, digest, budget, message)
 
     def _waits_for_tenant(self, mail: Mail, *, by_stranger: bool) -> bool:
-        """Let a mail wait if its tenant has used its daily bound, unless the order was paid."""
+        """Let a mail wait if its tenant has used its daily bound, unless the order was paid.
+
+        A mail that somebody asked for does not wait: it was within its part when it was planned.
+        """
         if mail.tenant_id not in self._today:
             self._today[mail.tenant_id] = daily_bound.today(mail.tenant_id, self._config)
+        if mail.kind in ASKED_BY_ANYBODY:
+            return False
         today = self._today[mail.tenant_id]
         is_reached = today.is_reached if by_stranger else today.is_reached_by_tenant
         order = budgets.order_of(mail) if is_reached else None
@@ -196,7 +201,9 @@ class Mailer:
         counted = {} if letter.budget is None else asdict(letter.budget)
         if not mail_queue.claim(mail, letter.digest, **counted):
             return
-        self._today[mail.tenant_id].add(by_stranger=letter.budget is not None)
+        self._today[mail.tenant_id].add(
+            by_stranger=letter.budget is not None, is_asked=mail.kind in ASKED_BY_ANYBODY
+        )
         try:
             connection.send(letter.recipient, letter.message)
         except Refused as refusal:

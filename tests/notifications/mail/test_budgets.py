@@ -73,17 +73,17 @@ def guest(number):
 
 
 class TestMailbox:
-    """Three mails a day for a mailbox, over the whole installation."""
+    """Three mails a day of one client for a mailbox, and ten of all, over all tenants."""
 
     def test_free_orders_of_strangers_do_not_silence_a_paid_order(self, acme, server, free):
-        for number in range(10):
+        for number in range(12):
             take(acme, free, VICTIM, f"192.0.2.{number}")
         work(acme)
-        assert len(mails_to(server, VICTIM)) == 3
+        assert len(mails_to(server, VICTIM)) == 10
         paid = confirmed(acme, acme.ticket(), buyer={"email": VICTIM})
         tell(acme.id, confirm(paid))
         send(acme.app)
-        assert len(mails_to(server, VICTIM)) == 4
+        assert len(mails_to(server, VICTIM)) == 11
         assert admissions_of(paid)[0].code in str(server.mails[-1])
 
     @pytest.mark.long
@@ -111,7 +111,7 @@ class TestMailbox:
     def test_every_spelling_of_a_mailbox_is_counted_as_one(self, acme, neighbour, server):
         for number, spelling in enumerate(SPELLINGS):
             organizer = (acme, neighbour)[number % 2]
-            take(organizer, organizer.ticket(**FREE), spelling, f"192.0.2.{number}")
+            take(organizer, organizer.ticket(**FREE), spelling)
         work(acme)
         assert len(server.mails) == 3
 
@@ -127,8 +127,8 @@ class TestMailbox:
         assert set(others) <= set(server.recipients)
 
     def test_the_rest_is_sent_after_a_day_or_dropped_after_two(self, acme, server, free, time):
-        for number in range(8):
-            take(acme, free, VICTIM, f"192.0.2.{number}")
+        for _ in range(8):
+            take(acme, free, VICTIM)
         work(acme)
         time.forward(hours=23, minutes=59)
         work(acme)
@@ -143,8 +143,8 @@ class TestMailbox:
 
     def test_mails_that_the_server_refused_count_too(self, acme, server, free):
         server.answers[VICTIM] = "550 no such mailbox"
-        for number in range(5):
-            take(acme, free, VICTIM, f"192.0.2.{number}")
+        for _ in range(5):
+            take(acme, free, VICTIM)
         work(acme)
         assert [status for _, status in statuses()] == ["dropped"] * 3 + ["waiting"] * 2
 
@@ -180,8 +180,8 @@ class TestMailbox:
         "fact", [NotificationType.EVENT_CHANGED, NotificationType.EVENT_CANCELED]
     )
     def test_a_moved_or_canceled_event_is_not_counted(self, acme, server, free, fact):
-        for number in range(4):
-            take(acme, free, VICTIM, f"192.0.2.{number}")
+        for _ in range(4):
+            take(acme, free, VICTIM)
         work(acme)
         path = f"{acme.path}/events/{free['event_id']}"
         if fact == NotificationType.EVENT_CHANGED:
@@ -291,6 +291,6 @@ def test_a_budget_that_waits_for_one_mailbox_delays_no_other(acme, server, free)
         take(acme, free, VICTIM, f"192.0.2.{number}")
     take(acme, free, "other@example.org", "198.51.100.1")
     work(acme)
-    assert sorted(server.recipients) == ["other@example.org", *[VICTIM] * 3]
+    assert sorted(server.recipients) == ["other@example.org", *[VICTIM] * 10]
     waiting = Mail.select().where(Mail.status == "waiting")
     assert all(each.next_attempt_at - each.created_at >= timedelta(hours=23) for each in waiting)

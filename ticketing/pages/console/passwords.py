@@ -1,5 +1,8 @@
 """A new password for who forgot theirs, by a link that is mailed."""
 
+from datetime import datetime
+
+from flask import Response, redirect
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import ForgottenForm, NewPasswordForm
@@ -34,16 +37,19 @@ def ask_for_reset() -> AnyResponse:
     """Plan a mail with a link. The answer is the same for every organizer and address."""
     origin.check_transport()
 
-    def ask() -> str:
+    def ask() -> AnyResponse:
         sent = forms.read(ForgottenForm)
         try:
             tenant = tenants.named(sent["tenant"])
-            asked_mails.plan(MailKind.PASSWORD_RESET, tenant, sent["email"], client(), config())
+            kind = MailKind.PASSWORD_RESET
+            lately = asked_mails.plan(kind, tenant, sent["email"], client(), config())
         except NotFound:
-            pass  # who asks is not told
-        return f"{FORGOTTEN}#sent"
+            lately = None  # who asks is not told
+        if lately is not None:
+            return Response(_forgotten_page(Form(), lately))
+        return redirect(f"{FORGOTTEN}#sent", 303)
 
-    return forms.carried_out(ask, _forgotten_page)
+    return forms.answered(ask, _forgotten_page)
 
 
 @blp.get(_RESET)
@@ -66,10 +72,14 @@ def set_password(reset: str) -> AnyResponse:
     return go_on(member, CONSOLE)
 
 
-def _forgotten_page(form: Form) -> str:
-    writes_mail = config().smtp is not None
+def _forgotten_page(form: Form, lately: datetime | None = None) -> str:
     return render.page(
-        "forgotten.html", folder="console", form=form, only=tenants.only(), writes_mail=writes_mail
+        "forgotten.html",
+        folder="console",
+        form=form,
+        lately=lately,
+        only=tenants.only(),
+        writes_mail=config().smtp is not None,
     )
 
 

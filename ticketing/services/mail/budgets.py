@@ -3,7 +3,8 @@
 A stranger makes an order and pays nothing, or offers a ticket, with the address of anybody, or asks
 for the mail of an order that is not paid to be sent to it. What
 follows from received money, from an event, or from what the organizer does is never counted here,
-and never waits. So a stranger cannot keep the mails back that matter to a buyer.
+and never waits. So a stranger cannot keep the mails back that matter to a buyer. Mails that people
+ask for, such as a new password, are counted on their own (asked_mails.py).
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ from peewee import Expression, ModelSelect
 
 from ticketing import clock, credentials, ids
 from ticketing.constants import SOLD
-from ticketing.limits import MAILBOXES_PER_CLIENT, MAILS_PER_MAILBOX, WIDE_FACTOR
+from ticketing.limits import (
+    MAILBOXES_PER_CLIENT,
+    MAILS_OF_CLIENT,
+    MAILS_PER_MAILBOX,
+    WIDE_FACTOR,
+)
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import RefundAddress
-from ticketing.notification_types import ASKED_BY_ANYBODY, ASKED_FOR, MailKind
+from ticketing.notification_types import ASKED_FOR, MailKind
 from ticketing.services.mail import recipients
 from ticketing.services.orders import accounts, mailboxes
 
@@ -34,9 +40,8 @@ _DAY = timedelta(days=1)
 class Budget:
     """What a mail counts for: digests of its mailbox, and of the networks of its client.
 
-    The client is the one that made the order, also for what later holders of its tickets do, or
-    that asked for lost links, or for a new password. It is None for an order that was made with a
-    credential, and for a guest's ticket.
+    The client is the one that made the order, also for what later holders of its tickets do. It is
+    None for an order that was made with a credential, and for a guest's ticket.
     """
 
     mailbox: str
@@ -49,30 +54,31 @@ def of(mail: Mail, recipient: str, secret_key: str) -> Budget | None:
 
     `recipient` is an address as `recipients.deliverable` returns it.
     """
-    if mail.kind in ASKED_BY_ANYBODY:
-        return Budget(_mailbox(recipient, secret_key), mail.client, mail.client_site)
     order = order_of(mail)
     if not _is_by_stranger(mail, order):
         return None
-    mailbox = _mailbox(recipient, secret_key)
+    mailbox = credentials.keyed_digest(secret_key, "mailbox", recipients.mailbox(recipient))
     if order is None:
         return Budget(mailbox, None, None)
     return Budget(mailbox, order.held_by, order.held_by_site)
 
 
-def _mailbox(recipient: str, secret_key: str) -> str:
-    return credentials.keyed_digest(secret_key, "mailbox", recipients.mailbox(recipient))
-
-
 def free_at(mail: Mail, budget: Budget) -> datetime | None:
     """Return when the budgets let a mail go. None: now.
 
-    What was tried counts for a day after it ended, and for as long as it is tried again.
+    What was tried counts for a day after it ended, and for as long as it is tried again. To one
+    mailbox, those without a client count together as one client.
+
+    Example: one stranger caused three mails to a mailbox today, and waits with the fourth. Another
+    one's first mail goes. The eleventh of all of them waits.
     """
     since = clock.now() - _DAY
     to_mailbox: list[Mail] = _to_mailbox.rows(mailbox=budget.mailbox, mail_id=mail.id, since=since)
     free = [_free_at(map(_end, to_mailbox), MAILS_PER_MAILBOX)]
     for place, network in enumerate((budget.client, budget.client_site)):
+        if network is not None or place == 0:
+            same = [_end(each) for each in to_mailbox if _networks(each)[place] == network]
+            free.append(_free_at(same, MAILS_OF_CLIENT * WIDE_FACTOR**place))
         if network is not None:
             found = _QUERIES[place].rows(network=network, mail_id=mail.id, since=since)
             most = MAILBOXES_PER_CLIENT * WIDE_FACTOR**place
@@ -182,6 +188,10 @@ def _new_mailbox_at(found: Iterable[Mail], mailbox: str, most: int) -> datetime 
     for each in found:
         last[each.mailbox] = max(_end(each), last.get(each.mailbox, _end(each)))
     return None if mailbox in last else _free_at(last.values(), most)
+
+
+def _networks(mail: Mail) -> tuple[str | None, str | None]:
+    return mail.client, mail.client_site
 
 
 def _end(mail: Mail) -> datetime:

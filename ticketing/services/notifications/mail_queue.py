@@ -201,7 +201,8 @@ def about(tenant_id: str, subjects: Sequence[str]) -> Sequence[Mail]:
 def erase(subjects: ModelSelect[Any]) -> None:
     """Drop the waiting mails about these subjects, and erase what the others say of people."""
     about_them = Mail.subject.in_(subjects)
-    said = dict.fromkeys(("recipient_digest", "mailbox", "client", "client_site", "error"))
+    digests = ("recipient_digest", "mailbox", "client", "client_site", "request_digest")
+    said = dict.fromkeys((*digests, "error"))
     Mail.update(said).where(about_them).execute()
     dropped = {"status": MailStatus.DROPPED, "ended_at": clock.now(), "error": "erased"}
     Mail.update({**_ENDED, **dropped}).where(about_them, _WAITING).execute()

@@ -7,9 +7,6 @@ buttons: one puts the address back, the other confirms the new one.
 
 from __future__ import annotations
 
-import math
-from datetime import timedelta
-
 from peewee import fn
 
 from ticketing import clock
@@ -23,11 +20,10 @@ from ticketing.models.notifications import Mail
 from ticketing.models.order_emails import EmailPlace, SetBy
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.notification_types import ASKED_FOR, MailKind
+from ticketing.services import daily_counts
 from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import admissions, intents, mailboxes
 from ticketing.services.orders.mailboxes import Rows
-
-_DAY = timedelta(days=1)
 
 
 def send_to(found: PaymentIntent, email: str, config: Config) -> PaymentIntent:
@@ -44,7 +40,7 @@ def send_to(found: PaymentIntent, email: str, config: Config) -> PaymentIntent:
     with write_transaction():
         intent = _locked(found.id)
         intents.check_link(intent.link_generation, found.link_generation)
-        _refuse_too_many(intent, SENT_AGAIN_PER_DAY)
+        _refuse_too_many(intent)
         if email != intent.buyer_email:
             if mailboxes.of(intent).is_put_back:
                 raise EmailPutBack
@@ -147,17 +143,11 @@ def _plan_what_is_needed(intent: PaymentIntent) -> None:
     mail_queue.replace(mail_queue.new(intent.tenant_id, _kind(intent), intent.id))
 
 
-def _refuse_too_many(intent: PaymentIntent, most: int) -> None:
-    asked = Mail.select(Mail.created_at).where(
-        Mail.subject == intent.id,
-        Mail.kind.in_(ASKED_FOR),
-        Mail.notification_id.is_null(),
-        Mail.created_at > clock.now() - _DAY,
+def _refuse_too_many(intent: PaymentIntent) -> None:
+    asked = Mail.select().where(
+        Mail.subject == intent.id, Mail.kind.in_(ASKED_FOR), Mail.notification_id.is_null()
     )
-    times = sorted(each.created_at for each in asked)
-    if len(times) >= most:
-        left = times[-most] + _DAY - clock.now()
-        raise TooManyChanges(retry_after=max(1, math.ceil(left.total_seconds())))
+    daily_counts.check(asked, Mail.created_at, SENT_AGAIN_PER_DAY, TooManyChanges)
 
 
 def _replace(intent: PaymentIntent, email: str) -> None:

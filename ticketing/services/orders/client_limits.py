@@ -13,16 +13,15 @@ from peewee import Case, ModelSelect, fn
 from ticketing import clock
 from ticketing.config import Config
 from ticketing.constants import UNPAID_SHARE_PERCENT, IntentStatus
-from ticketing.db.connection import one_at_a_time
 from ticketing.errors import ReturnedUnpaid, TooManyFree, TooManyOrders, TooMuchUnpaid
 from ticketing.limits import RETURNED_FIRST_WAIT, RETURNED_MOST_DOUBLINGS, WIDE_FACTOR
 from ticketing.models.base import UtcDateTimeField
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
+from ticketing.services import daily_counts
+from ticketing.services.daily_counts import DAY
 from ticketing.services.orders import lines
 from ticketing.services.orders.holds import Held
-
-DAY = timedelta(days=1)
 
 _PAID = (IntentStatus.PROCESSING, IntentStatus.CONFIRMED, IntentStatus.REVERSED)
 
@@ -176,8 +175,8 @@ def take_turn(client: Sequence[str], config: Config) -> None:
 
     Nothing happens without limits, or without a client.
     """
-    if client and any(_limits(config)):
-        one_at_a_time(f"orders of {client[-1]}")
+    if any(_limits(config)):
+        daily_counts.take_turn("orders", client)
 
 
 def check_extension(intent: PaymentIntent, config: Config) -> None:

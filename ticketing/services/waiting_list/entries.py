@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from peewee import ModelSelect, fn
@@ -35,7 +36,6 @@ from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.notification_types import MailKind
 from ticketing.services import event_locks
 from ticketing.services.mail import asked_mails, recipients
-from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import (
     answers,
     questions,
@@ -57,14 +57,16 @@ def join(
     wanted: Mapping[str, Any],
     client: Sequence[str],
     config: Config,
-) -> None:
+) -> datetime | None:
     """Plan a mail with which somebody confirms that they wait.
+
+    Return when such a mail was planned for this place, if that was lately. None: it is now.
 
     `wanted`: `quantity`, `email`, `name` and `locale`. `client`: digests of the client's networks.
     Nobody learns whether the address waits already: it gets the link of its place again.
 
     NotFound. NotSoldOut, WaitingListClosed, WaitingListFull, BelowMinimum, AboveMaximum.
-    MailNotConfigured. Invalid for an address that no mail reaches. TooManyJoins.
+    MailNotConfigured. Invalid for an address that no mail reaches. TooManyJoins. TooManyMails.
     """
     ticket_type = _shown(tenant.id, event_reference, ticket_id)
     if config.smtp is None:
@@ -81,13 +83,11 @@ def join(
         raise Invalid({"email": [_NOT_DELIVERABLE]})
     mailbox = recipients.mailbox(recipient)
     with write_transaction():
-        counted = asked_mails.count(
-            client, [MailKind.WAITING_LIST_JOINED], JOINS_PER_CLIENT, TooManyJoins
-        )
+        kind = MailKind.WAITING_LIST_JOINED
+        counted = asked_mails.count(client, kind, JOINS_PER_CLIENT, TooManyJoins)
         one_at_a_time(f"entries of {mailbox}")
         entry_id = _write(ticket_type, mailbox, wanted, counted)
-        row = mail_queue.new(tenant.id, MailKind.WAITING_LIST_JOINED, entry_id, **counted)
-        mail_queue.add([row])
+        return asked_mails.add_once(tenant.id, kind, entry_id, mailbox, config, **counted)
 
 
 def _shown(tenant_id: str, event_reference: str, ticket_id: str) -> TicketType:
