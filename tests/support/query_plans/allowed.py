@@ -288,7 +288,7 @@ ALLOWED = {
     ),
     "The mails that one client asked for, and those about one order: a few a day, for a month.": (
         r"(pages_(lost_links\.ask_for_links|passwords\.ask_for_reset|waiting_list\.join)"
-        r"|waiting\.\w+|checkout\.send_to_email)"
+        r"|waiting\.\w+|(pages_orders|checkout)\.send_to_email)"
         r" (sorts mails|searches \w*mails\w*, then looks at created_at( kind)?)"
     ),
     "The mails of one tenant in a day: nearly all that ended were tried.": (
