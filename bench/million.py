@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ticketing.models.prepared import KEPT_LENGTH
 from ticketing.response_times import Counts
 from ticketing.services.waiting_room import admitting, pauses
 from ticketing.services.waiting_room.admitting import Seen, State
@@ -84,7 +85,9 @@ class Simulation:
                 came += 1
             done = self.clock + chance.uniform(*READ_DELAYS)
             counted.update(process.came)
-            self.statements += 2 + len(process.came)
+            # Each person is of a network of their own.
+            networks = -(-process.came.total() // KEPT_LENGTH)
+            self.statements += 2 + networks + len(process.came)
             process.came = Counter()
             since = row.admitted_until // SECOND
             known = Arrivals(sorted(each for each in counted.items() if each[0] >= since))

@@ -92,3 +92,9 @@ WIDE_FACTOR = 3
 
 So is that of all payers of an order together, who share its payment link: that of an order.
 """
+
+COUNTED_BEFORE_SALE = 5
+"""People of one IPv4 address or IPv6 /48 whom a waiting room counts before the sale starts."""
+
+COUNTED_AGAIN_SECONDS = 10
+"""After the start of the sale, a waiting room counts one person of such a network in this time."""

@@ -48,6 +48,7 @@ from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.models.waiting_rooms import (
     WaitingRoom,
     WaitingRoomArrivals,
+    WaitingRoomNetwork,
     WaitingRoomProcess,
     WaitingRoomTurn,
 )
@@ -58,6 +59,7 @@ MODELS = (
     WaitingListEntry,
     WaitingRoom,
     WaitingRoomArrivals,
+    WaitingRoomNetwork,
     WaitingRoomProcess,
     WaitingRoomTurn,
     Totp,

@@ -56,6 +56,23 @@ class WaitingRoomArrivals(BaseModel):
         primary_key = CompositeKey("event", "second")
 
 
+class WaitingRoomNetwork(BaseModel):
+    """How many people of a network were counted, and in which second the last time.
+
+    `network`: a number that few networks share, see services/waiting_room/places.py.
+    """
+
+    event = ForeignKeyField(Event)
+    event_id: str
+    network = IntegerField()
+    people = IntegerField()
+    counted_at = BigIntegerField()
+
+    class Meta:
+        table_name = "waiting_room_networks"
+        primary_key = CompositeKey("event", "network")
+
+
 class WaitingRoomProcess(BaseModel):
     """How fast a process of a web server answers: see ticketing/response_times.py."""
 

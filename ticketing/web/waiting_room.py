@@ -112,13 +112,14 @@ def find(environ: dict[str, Any], extensions: dict[str, Any]) -> Ready | None:
 def _answer(room: Room, environ: dict[str, Any], extensions: dict[str, Any]) -> Ready | None:
     settings: Config = extensions["ticketing"]
     networks = client_ip.networks(environ, settings.trusted_proxies)
-    visit = room.visit(_cookie(environ), networks, settings.keyring)
-    if visit.is_admitted:
+    place = room.place_of(_cookie(environ), networks, settings.keyring)
+    if place is not None and place.ends:
         environ[_IS_ADMITTED] = True
         return None
-    allowance = rate_limit.spend(environ, extensions["limiter"], settings, CallClass.PUBLIC)
-    if allowance is not None and not allowance.granted:
+    # A request that is refused gives no place, and counts nobody.
+    if not rate_limit.is_granted(environ, extensions["limiter"], settings, CallClass.PUBLIC):
         return None
+    visit = room.visit(place, networks, settings.keyring)
     if visit.is_called:
         visit = _begin(room, visit, networks, client_of(environ, settings), settings)
     token = places.token(visit.place, room.name, networks, settings.keyring.current)

@@ -6,6 +6,7 @@ each room says up to which place people are admitted. Once a second, the process
 to notice moves it: with one conditional UPDATE, so a process that dies leaves nothing behind.
 
 places.py: a place, and its token
+newcomers.py: who is counted: few people of each network
 arrivals.py: how many people are before a place
 pauses.py: after how many seconds somebody who waits asks again
 admitting.py: how many are admitted next, from the response times of all processes

@@ -70,7 +70,8 @@ class Entrance:
 
     def _called(self, room: Room) -> Place:
         """Return the place of somebody whose turn it is. InWaitingRoom."""
-        visit = room.visit(self._token, self._networks, self._keyring)
+        place = room.place_of(self._token, self._networks, self._keyring)
+        visit = room.visit(place, self._networks, self._keyring)
         if not (visit.is_admitted or visit.is_called):
             raise self.error(room, visit)
         return visit.place

@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -37,13 +36,12 @@ from ticketing.response_times import Counts, ResponseTimes
 from ticketing.services.waiting_room import admitting, opening, pauses, places, seats, turns
 from ticketing.services.waiting_room.admitting import Seen, State
 from ticketing.services.waiting_room.arrivals import Arrivals
+from ticketing.services.waiting_room.newcomers import Newcomers
 from ticketing.services.waiting_room.places import SECOND, Place
 from ticketing.services.waiting_room.seats import Seats
 from ticketing.waiting_room import DRAW_SECONDS, PATIENCE_SECONDS, WaitingRoomMode, WaitReason
 
 LOOK_SECONDS = 1.0
-LATELY_SECONDS, MOST_LATELY = 5.0, 2_000
-"""For how long a network that came is known, and how many are."""
 REPORTED_FOR = 4 * SECOND
 """Response times of a process that has not reported them for longer do not count."""
 
@@ -79,9 +77,7 @@ class Room:
         self.arrivals = arrivals
         self.moved_at = clock.monotonic()
         self._lock = threading.Lock()
-        self._came: Counter[int] = Counter()
-        self._lately: set[int] = set()
-        self._lately_since = 0.0
+        self._came = Newcomers()
         self._latest = state.at
 
     @property
@@ -109,38 +105,25 @@ class Room:
             self.state, self.arrivals = state, arrivals
 
     def arrive(self, networks: Sequence[str], secret_key: str) -> Place:
-        """Return a new place for somebody who comes now, and count them.
-
-        Of one network, one person is counted in some seconds: programs that keep no token would
-        count again and again, and those behind one address have one turn at a time.
-        """
+        """Return a new place for somebody who comes now. They may be counted: see newcomers.py."""
         now, starts = self.now(), self.state.sale_starts
-        second = now // SECOND
-        if starts is not None and now < starts:
-            second = starts // SECOND - 1
+        is_draw = starts is not None and now < starts
+        second = now // SECOND if starts is None or not is_draw else starts // SECOND - 1
+        lot, network = places.draw(self.event.id, networks, secret_key)
         with self._lock:
-            if self._is_first_lately(networks[0]):
-                self._came[second] += 1
-        return replace(places.new(self.event.id, second, networks, secret_key), seen=now // SECOND)
+            self._came.add(network, second, is_draw=is_draw)
+        return places.new(second, lot, now // SECOND)
 
-    def _is_first_lately(self, network: str) -> bool:
-        now, who = clock.monotonic(), hash(network)
-        if now - self._lately_since > LATELY_SECONDS or len(self._lately) >= MOST_LATELY:
-            self._lately, self._lately_since = set(), now
-        is_first = who not in self._lately
-        self._lately.add(who)
-        return is_first
-
-    def take_arrivals(self) -> Counter[int]:
-        """Return how many came since the last call, by second."""
+    def take_newcomers(self) -> Newcomers:
+        """Return who came since the last call."""
         with self._lock:
-            came, self._came = self._came, Counter()
+            came, self._came = self._came, Newcomers()
         return came
 
-    def give_arrivals(self, came: Counter[int]) -> None:
-        """Count people again, because they could not be written."""
+    def give_newcomers(self, came: Newcomers) -> None:
+        """Take back those who could not be written."""
         with self._lock:
-            self._came += came
+            self._came.give_back(came)
 
     @property
     def sale_starts_at(self) -> datetime | None:
@@ -153,14 +136,24 @@ class Room:
         """How many people wait."""
         return self.arrivals.total - self.arrivals.before(self.state.admitted_until)
 
-    def visit(self, offered: str | None, networks: Sequence[str], keyring: Keyring) -> Visit:
-        """Return what to say to somebody with this token. They get a place if it is not valid.
+    def place_of(
+        self, offered: str | None, networks: Sequence[str], keyring: Keyring
+    ) -> Place | None:
+        """Return the place of a token. None if it is not valid, or if its turn has ended.
 
         `networks`: those of their address, the narrow one first.
         """
-        state, now = self.state, self.now()
         place = places.read(offered, self.name, networks, keyring)
-        if place is None or 0 < place.ends <= clock.now().timestamp():
+        has_ended = place is not None and 0 < place.ends <= clock.now().timestamp()
+        return None if has_ended else place
+
+    def visit(self, place: Place | None, networks: Sequence[str], keyring: Keyring) -> Visit:
+        """Return what to say to somebody with this place. None: they get one, and may be counted.
+
+        Call it when their request is within its limit.
+        """
+        state, now = self.state, self.now()
+        if place is None:
             place = self.arrive(networks, keyring.current)
         if place.ends:
             return self._visit(place, is_admitted=True)
@@ -187,7 +180,7 @@ class Room:
         state = self.state
         before = self.arrivals.before(place.position) - self.arrivals.before(state.admitted_until)
         with self._lock:
-            unwritten = Arrivals(sorted(self._came.items()))
+            unwritten = Arrivals(sorted(self._came.seconds.items()))
         ahead = max(0, before) + unwritten.before(place.position)
         if state.is_draw:
             starts_in = ((state.sale_starts or 0) - self.now()) // SECOND
@@ -269,7 +262,7 @@ class Rooms:
             self._looking.release()
 
     def _look_at(self, room: Room) -> None:
-        came = room.take_arrivals()
+        came = room.take_newcomers()
         try:
             with write_transaction():
                 # Who closes the room waits for this lock, and deletes what is written here, too.
@@ -279,7 +272,7 @@ class Rooms:
                     return
                 self._report(room, came)
         except BaseException:
-            room.give_arrivals(came)
+            room.give_newcomers(came)
             raise
         state, arrivals = _read(room.event.id)
         if state is None:
@@ -289,11 +282,9 @@ class Rooms:
         if clock.monotonic() - room.moved_at >= LOOK_SECONDS:
             self._move(room)
 
-    def _report(self, room: Room, came: Counter[int]) -> None:
+    def _report(self, room: Room, came: Newcomers) -> None:
         self._process = self._process or uuid.uuid4().hex
-        # In one order, so that two processes do not wait for each other.
-        for second, people in sorted(came.items()):
-            _add_arrivals.run(event_id=room.event.id, second=second, people=people)
+        came.write(room.event.id, room.now() // SECOND, is_draw=room.state.is_draw)
         times = self.times.counts()
         _set_times.run(
             event_id=room.event.id,
@@ -360,14 +351,6 @@ def _arrivals_since(event_id: Any, second: Any) -> ModelSelect[WaitingRoomArriva
         came.select(came.second, came.people)
         .where(came.event == event_id, came.second >= second)
         .order_by(came.second)
-    )
-
-
-@Prepared
-def _add_arrivals(event_id: Any, second: Any, people: Any) -> ModelInsert:
-    came = WaitingRoomArrivals
-    return came.insert(event=event_id, second=second, people=people).on_conflict(
-        conflict_target=[came.event, came.second], update={came.people: came.people + people}
     )
 
 
