@@ -102,7 +102,7 @@ class Simulation:
                 load = min(0.99, coming / 4 / (HOSTS * ORDERS_A_SECOND))
                 slow = 50 if load > 0.95 else 0
                 times = Counts(1000, 50 if load > 0.9 else 0, slow)
-                seen = Seen(known, times, coming, 0, self.seats - admitted)
+                seen = Seen(known, times, coming, 2 * coming, 0, self.seats - admitted)
                 wall = first.at + int((done + process.clock_error) * SECOND)
                 moved = admitting.moved(process.state, max(process.now(done), wall), seen)
                 self.statements += 6

@@ -1,6 +1,7 @@
 """People who do not exist, or come many times, hardly delay the others. The figures are seconds."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,11 @@ from peewee import fn
 from tests.support.apps import new_app
 from tests.waiting_room.conftest import figures, in_minutes, switch
 from ticketing.models.waiting_rooms import WaitingRoomArrivals
+from ticketing.response_times import Counts
 from ticketing.services.waiting_room import admitting
+from ticketing.services.waiting_room.admitting import Seen
+from ticketing.services.waiting_room.arrivals import Arrivals
+from ticketing.services.waiting_room.places import SECOND
 
 SEATS, HONEST, EVERY = 40, 20, 2
 PAGE = "/acme/summer"
@@ -79,8 +84,9 @@ def last_of(honest, app, time, most):
     [
         ((), 6),
         (tuple(of_one_site(4000)), 10),
+        (tuple(of_addresses(50, 80)), 30),
     ],
-    ids=["nobody", "a /48"],
+    ids=["nobody", "a /48", "50 addresses"],
 )
 def test_requests_that_nobody_follows_hardly_delay_the_others(
     drawing, person, time, app, phantoms, most
@@ -95,6 +101,20 @@ def test_requests_that_nobody_follows_hardly_delay_the_others(
     time.forward(seconds=62 - len(phantoms) / 100)
 
     assert last_of(honest, app, time, most) <= most
+
+
+@pytest.mark.parametrize(
+    ("came", "came_in_memory", "called"), [(5, 10, 1), (0, 0, 9), (50, 100, 10)]
+)
+def test_of_those_who_were_called_a_share_is_expected(came, came_in_memory, called):
+    second = 1_764_000_000
+    opened = admitting.opened(second * SECOND, None)
+    room = replace(opened, admitted_until=0, called=(10,) * admitting.MEMORY)
+    seen = Seen(Arrivals([(second - 10, 1000)]), Counts(9, 0, 0), came, came_in_memory, 0, left=10)
+
+    moved = admitting.moved(room, (second + 1) * SECOND, seen)
+
+    assert moved.called[-1] == called
 
 
 def waiting_of(acme, admin, event, time, apps):

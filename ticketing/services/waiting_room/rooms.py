@@ -373,11 +373,16 @@ def _times_of_all(event_id: Any, since: Any) -> ModelSelect[WaitingRoomProcess]:
 
 
 @Prepared
-def _turns_since(event_id: Any, since: Any, lately: Any) -> ModelSelect[WaitingRoomTurn]:
+def _turns_since(
+    event_id: Any, since: Any, lately: Any, in_memory: Any
+) -> ModelSelect[WaitingRoomTurn]:
     turn = WaitingRoomTurn
     came = fn.SUM(Case(None, [(turn.began >= lately, 1)], 0))
+    came_in_memory = fn.SUM(Case(None, [(turn.began >= in_memory, 1)], 0))
     ordering = fn.SUM(Case(None, [(~turn.used, 1)], 0))
-    return turn.select(came, ordering).where(turn.event == event_id, turn.began >= since)
+    return turn.select(came, came_in_memory, ordering).where(
+        turn.event == event_id, turn.began >= since
+    )
 
 
 def _moment(at: int) -> datetime:
@@ -411,14 +416,17 @@ def _read(event_id: str) -> tuple[State | None, Arrivals]:
 def _seen(room: Room, at: int, left: int | None) -> Seen:
     event_id = room.event.id
     (times,) = _times_of_all.tuples(event_id=event_id, since=at - REPORTED_FOR)
-    lately = at - admitting.COMING_MOVES * SECOND
-    ((came, ordering),) = _turns_since.tuples(
-        event_id=event_id, since=at - ORDERING_FOR, lately=lately
+    ((came, came_in_memory, ordering),) = _turns_since.tuples(
+        event_id=event_id,
+        since=at - ORDERING_FOR,
+        lately=at - admitting.COMING_MOVES * SECOND,
+        in_memory=at - admitting.MEMORY * SECOND,
     )
     return Seen(
         arrivals=room.arrivals,
         times=Counts(*(int(each or 0) for each in times)),
         came=int(came or 0),
+        came_in_memory=int(came_in_memory or 0),
         ordering=int(ordering or 0),
         left=left,
     )
