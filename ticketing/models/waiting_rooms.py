@@ -24,7 +24,9 @@ class WaitingRoom(BaseModel):
     before this one are admitted. `per_minute`: how many are called a minute. `called`: how many
     were, in each of the last moves, as JSON. `slowed_at`: when the service was too slow the last
     time. `caught_up_at`: since when nobody has to wait. `held_since`: since when orders that are
-    not paid hold all that is left.
+    not paid hold all that is left. `turns`: how many people of one network have their turn at a
+    time. `used_turns`: how many turns of one network may have ended while others wait. 0: the sale
+    has not started.
     """
 
     event = ForeignKeyField(Event, primary_key=True)
@@ -38,6 +40,8 @@ class WaitingRoom(BaseModel):
     slowed_at = BigIntegerField()
     caught_up_at = BigIntegerField(null=True)
     held_since = BigIntegerField(null=True)
+    turns = IntegerField(default=1)
+    used_turns = IntegerField(default=0)
 
     class Meta:
         table_name = "waiting_rooms"
@@ -92,9 +96,9 @@ class WaitingRoomProcess(BaseModel):
 class WaitingRoomTurn(BaseModel):
     """The turn of somebody who waited: they may order once, until `ends_at`.
 
-    `place`: the id in their token. `client`: a digest of their network, which has one turn at a
-    time. `site`: the same of the wide network, which may have some. `used`: they have ordered, or
-    the turn has ended.
+    `place`: the id in their token. `client`: a digest of their network. `site`: the same of the
+    wide network. `seen`: about when they asked for something the last time. `used`: they have
+    ordered.
     """
 
     event = ForeignKeyField(Event)
@@ -103,6 +107,7 @@ class WaitingRoomTurn(BaseModel):
     client = TextField()
     site = TextField()
     began = BigIntegerField()
+    seen = BigIntegerField(default=0)
     ends_at = UtcDateTimeField()
     used = BooleanField(default=False)
 

@@ -67,6 +67,8 @@ class State:
     slowed_at: int = 0
     caught_up_at: int | None = None
     held_since: int | None = None
+    turns: int = 1
+    used_turns: int = 0
 
     @property
     def is_draw(self) -> bool:
@@ -86,6 +88,7 @@ class Seen:
     `times`: of all processes, in the last seconds. `came`: how many of those who were called began
     their turn in the last COMING_MOVES moves, `came_in_memory`: in the last MEMORY moves.
     `ordering`: how many have their turn now. `left`: how many seats can be held. None: unlimited.
+    `turns`, `used_turns`: of one network, as a room has them.
     """
 
     arrivals: Arrivals
@@ -94,6 +97,8 @@ class Seen:
     came_in_memory: int
     ordering: int
     left: int | None
+    turns: int = 1
+    used_turns: int = 0
 
     @property
     def is_quick(self) -> bool:
@@ -142,6 +147,9 @@ def moved(room: State, at: int, seen: Seen) -> State:
         called=(*room.called, called)[-MEMORY:],
         caught_up_at=(room.caught_up_at or at) if is_caught_up else None,
         held_since=(room.held_since or at) if seen.left == 0 else None,
+        turns=seen.turns,
+        # By the seats that were unsold when the sale began, or when the room opened.
+        used_turns=room.used_turns or seen.used_turns,
     )
 
 

@@ -39,11 +39,15 @@ from ticketing.services.waiting_room.arrivals import Arrivals
 from ticketing.services.waiting_room.newcomers import Newcomers
 from ticketing.services.waiting_room.places import SECOND, Place
 from ticketing.services.waiting_room.seats import Seats
+from ticketing.services.waiting_room.turns import Most, Refusal
 from ticketing.waiting_room import DRAW_SECONDS, PATIENCE_SECONDS, WaitingRoomMode, WaitReason
 
 LOOK_SECONDS = 1.0
 REPORTED_FOR = 4 * SECOND
 """Response times of a process that has not reported them for longer do not count."""
+
+MOST_ASKED = 2_000
+"""How many people in their turns a process remembers between two looks at the database."""
 
 ORDERING_FOR = 180 * SECOND
 """Who has not ordered after so long has perhaps gone. Their turn goes on, and others get one."""
@@ -78,6 +82,7 @@ class Room:
         self.moved_at = clock.monotonic()
         self._lock = threading.Lock()
         self._came = Newcomers()
+        self._asked: set[str] = set()
         self._latest = state.at
 
     @property
@@ -167,14 +172,41 @@ class Room:
         """Return what to say to somebody who has had their turn, and comes again."""
         return self._visit(self.arrive(networks, keyring.current))
 
-    def begin_turn(self, place: Place, client: Sequence[str]) -> int | None:
-        """Begin the turn of a place. See turns.begin."""
-        at, opened = self.now(), self.state.opened
-        return turns.begin(self.event.id, place.id, client, opened=opened, at=at)
+    def begin_turn(
+        self, place: Place, networks: Sequence[str], client: Sequence[str], keyring: Keyring
+    ) -> Visit:
+        """Begin the turn of somebody who was called, and return what to say to them.
 
-    def next_one(self, place: Place) -> Visit:
-        """Return what to say to somebody who was called, and whose turn cannot begin yet."""
-        return replace(self._visit(place), reason=WaitReason.NEIGHBOR, wait_seconds=None)
+        They are not admitted if others of their network have theirs. If many of it had, and others
+        wait, their place is after these. If they had their turn themselves, they get a new place.
+        `client`: digests of `networks`.
+        """
+        state, at = self.state, self.now()
+        is_alone = state.caught_up_at is not None or state.used_turns == 0
+        most = Most(state.turns, turns.UNLIMITED if is_alone else state.used_turns)
+        ends = turns.begin(self.event.id, place.id, client, most, opened=state.opened, at=at)
+        match ends:
+            case Refusal.ENDED:
+                return self.newcomer(networks, keyring)
+            case Refusal.AFTER_OTHERS:
+                last = at // SECOND * SECOND + place.position % SECOND
+                return self._visit(replace(place, position=last))
+            case Refusal.NEIGHBOR:
+                waits = self._visit(replace(place, ends=0, seen=at // SECOND))
+                return replace(waits, reason=WaitReason.NEIGHBOR, wait_seconds=None)
+        return self._visit(replace(place, ends=ends), is_admitted=True)
+
+    def note(self, place: Place) -> None:
+        """Note that somebody asks for something in their turn. `look` writes it."""
+        with self._lock:
+            if len(self._asked) < MOST_ASKED:
+                self._asked.add(place.id)
+
+    def take_asked(self) -> set[str]:
+        """Return whose turns were noted since the last call."""
+        with self._lock:
+            asked, self._asked = self._asked, set()
+        return asked
 
     def _visit(self, place: Place, *, is_admitted: bool = False, is_called: bool = False) -> Visit:
         state = self.state
@@ -274,6 +306,7 @@ class Rooms:
         except BaseException:
             room.give_newcomers(came)
             raise
+        turns.see(room.event.id, room.take_asked(), room.now())
         state, arrivals = _read(room.event.id)
         if state is None:
             self._forget(room)
@@ -302,7 +335,7 @@ class Rooms:
         # By the clock of the room, so that all hosts see the sale start at the same moment.
         found = seats.of_event(event, _moment(at))
         before, at = _with_start_of(state, at, found)
-        seen = _seen(room, at, found.left)
+        seen = _seen(room, at, found)
         next_state = admitting.moved(before, at, seen)
         is_over = found.unsold == 0 and not next_state.is_draw
         is_gone = event.status != Publication.PUBLISHED or _moment(at) >= event.over_at
@@ -374,12 +407,12 @@ def _times_of_all(event_id: Any, since: Any) -> ModelSelect[WaitingRoomProcess]:
 
 @Prepared
 def _turns_since(
-    event_id: Any, since: Any, lately: Any, in_memory: Any
+    event_id: Any, since: Any, lately: Any, in_memory: Any, idle: Any
 ) -> ModelSelect[WaitingRoomTurn]:
     turn = WaitingRoomTurn
     came = fn.SUM(Case(None, [(turn.began >= lately, 1)], 0))
     came_in_memory = fn.SUM(Case(None, [(turn.began >= in_memory, 1)], 0))
-    ordering = fn.SUM(Case(None, [(~turn.used, 1)], 0))
+    ordering = fn.SUM(Case(None, [(~turn.used & (turn.seen > idle), 1)], 0))
     return turn.select(came, came_in_memory, ordering).where(
         turn.event == event_id, turn.began >= since
     )
@@ -413,7 +446,7 @@ def _read(event_id: str) -> tuple[State | None, Arrivals]:
     return opening.state_of(row), Arrivals(_arrivals_since.tuples(event_id=event_id, second=since))
 
 
-def _seen(room: Room, at: int, left: int | None) -> Seen:
+def _seen(room: Room, at: int, found: Seats) -> Seen:
     event_id = room.event.id
     (times,) = _times_of_all.tuples(event_id=event_id, since=at - REPORTED_FOR)
     ((came, came_in_memory, ordering),) = _turns_since.tuples(
@@ -421,6 +454,7 @@ def _seen(room: Room, at: int, left: int | None) -> Seen:
         since=at - ORDERING_FOR,
         lately=at - admitting.COMING_MOVES * SECOND,
         in_memory=at - admitting.MEMORY * SECOND,
+        idle=at - turns.IDLE,
     )
     return Seen(
         arrivals=room.arrivals,
@@ -428,5 +462,7 @@ def _seen(room: Room, at: int, left: int | None) -> Seen:
         came=int(came or 0),
         came_in_memory=int(came_in_memory or 0),
         ordering=int(ordering or 0),
-        left=left,
+        left=found.left,
+        turns=turns.at_a_time(found.unsold, found.per_order),
+        used_turns=turns.used(found.unsold),
     )
