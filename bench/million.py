@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ticketing.models.prepared import KEPT_LENGTH
 from ticketing.response_times import Counts
 from ticketing.services.waiting_room import admitting, pauses
 from ticketing.services.waiting_room.admitting import Seen, State
@@ -84,7 +85,9 @@ class Simulation:
                 came += 1
             done = self.clock + chance.uniform(*READ_DELAYS)
             counted.update(process.came)
-            self.statements += 2 + len(process.came)
+            # Each person is of a network of their own.
+            networks = -(-process.came.total() // KEPT_LENGTH)
+            self.statements += 2 + networks + len(process.came)
             process.came = Counter()
             since = row.admitted_until // SECOND
             known = Arrivals(sorted(each for each in counted.items() if each[0] >= since))
@@ -99,7 +102,7 @@ class Simulation:
                 load = min(0.99, coming / 4 / (HOSTS * ORDERS_A_SECOND))
                 slow = 50 if load > 0.95 else 0
                 times = Counts(1000, 50 if load > 0.9 else 0, slow)
-                seen = Seen(known, times, coming, 0, self.seats - admitted)
+                seen = Seen(known, times, coming, 2 * coming, 0, self.seats - admitted)
                 wall = first.at + int((done + process.clock_error) * SECOND)
                 moved = admitting.moved(process.state, max(process.now(done), wall), seen)
                 self.statements += 6

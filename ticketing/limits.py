@@ -115,3 +115,19 @@ WIDE_FACTOR = 3
 
 So is that of all payers of an order together, who share its payment link: that of an order.
 """
+
+COUNTED_BEFORE_SALE = 5
+"""People of one IPv4 address or IPv6 /48 whom a waiting room counts before the sale starts."""
+
+COUNTED_AGAIN_SECONDS = 10
+"""After the start of the sale, a waiting room counts one person of such a network in this time."""
+
+TURNS_AT_A_TIME = 20
+"""People of one network who have their turn in a waiting room at a time, at most."""
+
+USED_TURNS_PERCENT, USED_TURNS_LEAST = 2, 5
+"""How many turns of one network may end while others wait: percent of the unsold seats, at least.
+"""
+
+IDLE_TURN_SECONDS = 120
+"""A turn in a waiting room ends after so long without a request, if others of the network wait."""

@@ -19,8 +19,8 @@ class WaitReason(StrEnum):
     """Why somebody waits.
 
     `draw`: the sale has not started, and places are drawn when it starts. `queue`: others came
-    first. `held`: orders that are not paid yet hold all that is left. `neighbor`: somebody else of
-    the same network has their turn.
+    first. `held`: orders that are not paid yet hold all that is left. `neighbor`: others of the
+    same network have their turn.
     """
 
     DRAW = "draw"

@@ -49,6 +49,7 @@ from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.models.waiting_rooms import (
     WaitingRoom,
     WaitingRoomArrivals,
+    WaitingRoomNetwork,
     WaitingRoomProcess,
     WaitingRoomTurn,
 )
@@ -59,6 +60,7 @@ MODELS = (
     WaitingListEntry,
     WaitingRoom,
     WaitingRoomArrivals,
+    WaitingRoomNetwork,
     WaitingRoomProcess,
     WaitingRoomTurn,
     Totp,

@@ -5,7 +5,6 @@ from playwright.sync_api import expect
 
 from tests.support.browser import axe
 from tests.support.databases import only_once
-from tests.support.processes import new_seat
 from tools.headless import DESKTOP, PHONE
 
 pytestmark = [pytest.mark.long, only_once]
@@ -13,8 +12,8 @@ pytestmark = [pytest.mark.long, only_once]
 
 @pytest.fixture
 def seat(remote):
-    """A free ticket type of an event whose waiting room is open."""
-    made = new_seat(remote)
+    """A free ticket type with few seats, so one turn of a network, whose waiting room is open."""
+    made = remote.ticket(price_amount=0, chain_id=None, capacity=40)
     path = f"{remote.path}/events/{made['event_id']}"
     assert remote.send("PATCH", path, {"waiting_room": "on"}).status == 200
     return made

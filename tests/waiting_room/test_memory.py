@@ -21,4 +21,4 @@ def test_a_person_who_waits_costs_less_than_50_bytes(opened, app, event, person)
     finally:
         tracemalloc.stop()
 
-    assert used < MOST_BYTES * PEOPLE / 10
+    assert used < MOST_BYTES * PEOPLE / 2

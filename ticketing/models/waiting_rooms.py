@@ -24,7 +24,9 @@ class WaitingRoom(BaseModel):
     before this one are admitted. `per_minute`: how many are called a minute. `called`: how many
     were, in each of the last moves, as JSON. `slowed_at`: when the service was too slow the last
     time. `caught_up_at`: since when nobody has to wait. `held_since`: since when orders that are
-    not paid hold all that is left.
+    not paid hold all that is left. `turns`: how many people of one network have their turn at a
+    time. `used_turns`: how many turns of one network may have ended while others wait. 0: the sale
+    has not started.
     """
 
     event = ForeignKeyField(Event, primary_key=True)
@@ -38,6 +40,8 @@ class WaitingRoom(BaseModel):
     slowed_at = BigIntegerField()
     caught_up_at = BigIntegerField(null=True)
     held_since = BigIntegerField(null=True)
+    turns = IntegerField(default=1)
+    used_turns = IntegerField(default=0)
 
     class Meta:
         table_name = "waiting_rooms"
@@ -54,6 +58,23 @@ class WaitingRoomArrivals(BaseModel):
     class Meta:
         table_name = "waiting_room_arrivals"
         primary_key = CompositeKey("event", "second")
+
+
+class WaitingRoomNetwork(BaseModel):
+    """How many people of a network were counted, and in which second the last time.
+
+    `network`: a number that few networks share, see services/waiting_room/places.py.
+    """
+
+    event = ForeignKeyField(Event)
+    event_id: str
+    network = IntegerField()
+    people = IntegerField()
+    counted_at = BigIntegerField()
+
+    class Meta:
+        table_name = "waiting_room_networks"
+        primary_key = CompositeKey("event", "network")
 
 
 class WaitingRoomProcess(BaseModel):
@@ -75,9 +96,9 @@ class WaitingRoomProcess(BaseModel):
 class WaitingRoomTurn(BaseModel):
     """The turn of somebody who waited: they may order once, until `ends_at`.
 
-    `place`: the id in their token. `client`: a digest of their network, which has one turn at a
-    time. `site`: the same of the wide network, which may have some. `used`: they have ordered, or
-    the turn has ended.
+    `place`: the id in their token. `client`: a digest of their network. `site`: the same of the
+    wide network. `seen`: about when they asked for something the last time. `used`: they have
+    ordered.
     """
 
     event = ForeignKeyField(Event)
@@ -86,6 +107,7 @@ class WaitingRoomTurn(BaseModel):
     client = TextField()
     site = TextField()
     began = BigIntegerField()
+    seen = BigIntegerField(default=0)
     ends_at = UtcDateTimeField()
     used = BooleanField(default=False)
 

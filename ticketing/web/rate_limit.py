@@ -97,6 +97,16 @@ def spend(
     return allowance
 
 
+def is_granted(
+    environ: dict[str, Any], limiter: Limiter, config: Config, call_class: CallClass
+) -> bool:
+    """Return whether a request is within the limit of its address. It is counted once."""
+    allowance: Allowance | None = environ.get(_ALLOWANCE)
+    if allowance is None:
+        allowance = spend(environ, limiter, config, call_class)
+    return allowance is None or allowance.granted
+
+
 def headers(environ: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the RateLimit headers: how many requests the caller has left."""
     allowance: Allowance | None = environ.get(_ALLOWANCE)

@@ -10,7 +10,6 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from ticketing.config import Config
 from ticketing.errors import InWaitingRoom
 from ticketing.limits import CallClass
 from ticketing.models.events import Event
-from ticketing.services.waiting_room import places, turns
+from ticketing.services.waiting_room import places
 from ticketing.services.waiting_room.entrance import Entrance
 from ticketing.services.waiting_room.rooms import Room, Rooms, Visit
 from ticketing.waiting_room import WaitReason
@@ -112,15 +111,18 @@ def find(environ: dict[str, Any], extensions: dict[str, Any]) -> Ready | None:
 def _answer(room: Room, environ: dict[str, Any], extensions: dict[str, Any]) -> Ready | None:
     settings: Config = extensions["ticketing"]
     networks = client_ip.networks(environ, settings.trusted_proxies)
-    visit = room.visit(_cookie(environ), networks, settings.keyring)
-    if visit.is_admitted:
+    place = room.place_of(_cookie(environ), networks, settings.keyring)
+    if place is not None and place.ends:
         environ[_IS_ADMITTED] = True
+        room.note(place)
         return None
-    allowance = rate_limit.spend(environ, extensions["limiter"], settings, CallClass.PUBLIC)
-    if allowance is not None and not allowance.granted:
+    # A request that is refused gives no place, and counts nobody.
+    if not rate_limit.is_granted(environ, extensions["limiter"], settings, CallClass.PUBLIC):
         return None
+    visit = room.visit(place, networks, settings.keyring)
     if visit.is_called:
-        visit = _begin(room, visit, networks, client_of(environ, settings), settings)
+        who = client_of(environ, settings)
+        visit = room.begin_turn(visit.place, networks, who, settings.keyring)
     token = places.token(visit.place, room.name, networks, settings.keyring.current)
     if visit.is_admitted:
         return _enter(environ, room, token, settings)
@@ -196,18 +198,6 @@ def leave(response: AnyResponse, path: str) -> AnyResponse:
         gone = f"{COOKIE}=; Max-Age=0; Path={path}; HttpOnly; SameSite=Lax"
         response.headers.add("Set-Cookie", gone)
     return response
-
-
-def _begin(
-    room: Room, visit: Visit, networks: Sequence[str], who: Sequence[str], settings: Config
-) -> Visit:
-    place = visit.place
-    ends = room.begin_turn(place, who)
-    if ends is not None:
-        return replace(visit, place=replace(place, ends=ends), is_admitted=True)
-    if turns.has_begun(room.event.id, place.id):
-        return room.newcomer(networks, settings.keyring)
-    return room.next_one(place)
 
 
 def _enter(environ: dict[str, Any], room: Room, token: str, settings: Config) -> Ready:

@@ -6,11 +6,12 @@ each room says up to which place people are admitted. Once a second, the process
 to notice moves it: with one conditional UPDATE, so a process that dies leaves nothing behind.
 
 places.py: a place, and its token
+newcomers.py: who is counted: few people of each network
 arrivals.py: how many people are before a place
 pauses.py: after how many seconds somebody who waits asks again
 admitting.py: how many are admitted next, from the response times of all processes
 seats.py: how many seats people who are admitted now could find
-turns.py: who is admitted may order once; one person of a network at a time
+turns.py: who is admitted may order once; few people of a network at a time
 opening.py, switching.py: a room opens and closes, by itself or by its organizer
 rooms.py: what each process keeps of the open rooms for a second, so a page costs no SQL
 entrance.py: what an order asks before it is made

@@ -10,6 +10,7 @@ admitted after a second, and 630 are called a minute. If 6 were slow, it would b
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from ticketing.response_times import Counts
@@ -40,6 +41,9 @@ MEMORY = 10
 COMING_MOVES = 5
 """Who was called in the last moves, and did not come yet, may still come."""
 
+LEAST_SHARE = 0.02
+"""At least this share of them is expected."""
+
 CLOSES_AFTER = 20 * SECOND
 """The room closes if nobody had to wait for so long."""
 
@@ -63,6 +67,8 @@ class State:
     slowed_at: int = 0
     caught_up_at: int | None = None
     held_since: int | None = None
+    turns: int = 1
+    used_turns: int = 0
 
     @property
     def is_draw(self) -> bool:
@@ -80,15 +86,19 @@ class Seen:
     """What a move depends on, besides the room.
 
     `times`: of all processes, in the last seconds. `came`: how many of those who were called began
-    their turn in the last moves. `ordering`: how many have their turn now. `left`: how many seats
-    can be held. None: unlimited.
+    their turn in the last COMING_MOVES moves, `came_in_memory`: in the last MEMORY moves.
+    `ordering`: how many have their turn now. `left`: how many seats can be held. None: unlimited.
+    `turns`, `used_turns`: of one network, as a room has them.
     """
 
     arrivals: Arrivals
     times: Counts
     came: int
+    came_in_memory: int
     ordering: int
     left: int | None
+    turns: int = 1
+    used_turns: int = 0
 
     @property
     def is_quick(self) -> bool:
@@ -120,8 +130,7 @@ def moved(room: State, at: int, seen: Seen) -> State:
     room = _paced(room, at, elapsed, seen)
     number = max(1, room.per_minute * elapsed // _MINUTE)
     if seen.left is not None:
-        coming = max(0, sum(room.called[-COMING_MOVES:]) - seen.came)
-        number = min(number, max(0, seen.left - seen.ordering - coming))
+        number = min(number, max(0, seen.left - seen.ordering - _coming(room, seen)))
     before = seen.arrivals.before(room.admitted_until)
     newest = (at - COUNTED_AFTER) // SECOND * SECOND
     next_position = seen.arrivals.position_after(before + number)
@@ -138,6 +147,9 @@ def moved(room: State, at: int, seen: Seen) -> State:
         called=(*room.called, called)[-MEMORY:],
         caught_up_at=(room.caught_up_at or at) if is_caught_up else None,
         held_since=(room.held_since or at) if seen.left == 0 else None,
+        turns=seen.turns,
+        # By the seats that were unsold when the sale began, or when the room opened.
+        used_turns=room.used_turns or seen.used_turns,
     )
 
 
@@ -150,6 +162,23 @@ def may_close(room: State, seen: Seen) -> bool:
         and room.at - room.caught_up_at >= CLOSES_AFTER
         and not seen.is_slow
     )
+
+
+def _coming(room: State, seen: Seen) -> int:
+    """Return how many people who were called a moment ago are expected to come.
+
+    Of those who were called before, a share has come in the last ten moves. As many of the others
+    are expected. In the first moves all are.
+
+    Example: 10 were called in each of the last ten moves. In this time 10 came, 5 of them in the
+    last five moves. 50 were called before these: the share is a fifth. Of the 45 who were called in
+    the last five moves and did not come, 9 are expected. If all ten seats are left, one more person
+    is called. If nobody came, one is expected, and nine are called.
+    """
+    called = sum(room.called[-COMING_MOVES:])
+    before = sum(room.called) - called
+    share = min(1.0, max(LEAST_SHARE, seen.came_in_memory / before)) if before else 1.0
+    return math.ceil(max(0, called - seen.came) * share)
 
 
 def _paced(room: State, at: int, elapsed: int, seen: Seen) -> State:

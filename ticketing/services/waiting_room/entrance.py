@@ -46,9 +46,12 @@ class Entrance:
         if room is None:
             return
         place = self._called(room)
-        if not (place.ends or room.begin_turn(place, self._client)):
-            raise self._refused(room, place)
-        if not turns.use(event.id, place.id):
+        if place.ends and turns.use(event.id, place.id, room.now()):
+            return
+        visit = room.begin_turn(place, self._networks, self._client, self._keyring)
+        if not visit.is_admitted:
+            raise self.error(room, visit)
+        if not turns.use(event.id, place.id, room.now()):
             raise self.error(room, room.newcomer(self._networks, self._keyring))
 
     def error(self, room: Room, visit: Visit) -> InWaitingRoom:
@@ -70,13 +73,8 @@ class Entrance:
 
     def _called(self, room: Room) -> Place:
         """Return the place of somebody whose turn it is. InWaitingRoom."""
-        visit = room.visit(self._token, self._networks, self._keyring)
+        place = room.place_of(self._token, self._networks, self._keyring)
+        visit = room.visit(place, self._networks, self._keyring)
         if not (visit.is_admitted or visit.is_called):
             raise self.error(room, visit)
         return visit.place
-
-    def _refused(self, room: Room, place: Place) -> InWaitingRoom:
-        """Return why a turn cannot begin: it was used, or another one of the network goes on."""
-        if turns.has_begun(room.event.id, place.id):
-            return self.error(room, room.newcomer(self._networks, self._keyring))
-        return self.error(room, room.next_one(place))

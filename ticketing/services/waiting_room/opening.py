@@ -12,6 +12,7 @@ from ticketing.models.events import Event
 from ticketing.models.waiting_rooms import (
     WaitingRoom,
     WaitingRoomArrivals,
+    WaitingRoomNetwork,
     WaitingRoomProcess,
     WaitingRoomTurn,
 )
@@ -41,6 +42,15 @@ def open_room(event_id: str, tenant_id: str, sale_starts: datetime | None = None
     return True
 
 
+_MODELS = (
+    WaitingRoom,
+    WaitingRoomTurn,
+    WaitingRoomProcess,
+    WaitingRoomNetwork,
+    WaitingRoomArrivals,
+)
+
+
 class _Moved(Exception):
     """The room is not as it was any more."""
 
@@ -65,7 +75,7 @@ def close_room(event_id: str, tenant_id: str, as_of: State | None = None) -> Non
 
 def _clear(event_id: str) -> None:
     # The room first: a process that writes holds its lock.
-    for model in (WaitingRoom, WaitingRoomTurn, WaitingRoomProcess, WaitingRoomArrivals):
+    for model in _MODELS:
         model.delete().where(model.event == event_id).execute()
 
 

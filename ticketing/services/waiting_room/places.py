@@ -13,11 +13,16 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ticketing import ids
 from ticketing.credentials import Keyring, keyed_digest, same_as_any
 
 SECOND = 1_000_000
+
+NETWORKS = 2**18
+"""A room knows networks as numbers below this one, so what it stores is bounded: some share one.
+"""
 
 _PREFIX, _ID_BITS, _ID_LENGTH, _DIGITS = "wr_", 60, 12, 32
 _SHAPE = re.compile(
@@ -36,14 +41,27 @@ class Place:
     ends: int = 0
 
 
-def new(event_id: str, second: int, networks: Sequence[str], secret_key: str) -> Place:
-    """Return a new place for somebody who comes in this second.
+class Drawn(NamedTuple):
+    """The lot of a network for an event, and the number with which the room counts it."""
+
+    lot: int
+    network: int
+
+
+def draw(event_id: str, networks: Sequence[str], secret_key: str) -> Drawn:
+    """Return what the wide network of somebody has drawn. It is the same each time.
 
     `networks`: those of their address, the narrow one first.
     """
-    lot = int(keyed_digest(secret_key, "waiting-room-lot", f"{event_id} {networks[-1]}")[:12], 16)
+    digest = keyed_digest(secret_key, "waiting-room-lot", f"{event_id} {networks[-1]}")
+    number = int(digest[:12], 16)
+    return Drawn(number % SECOND, number // SECOND % NETWORKS)
+
+
+def new(second: int, lot: int, seen: int) -> Place:
+    """Return a new place in this second, of somebody who came in the second `seen`."""
     place_id = ids.base32(secrets.randbits(_ID_BITS), _ID_LENGTH)
-    return Place(place_id, second * SECOND + lot % SECOND, second)
+    return Place(place_id, second * SECOND + lot, seen)
 
 
 def token(place: Place, room: str, networks: Sequence[str], secret_key: str) -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -37,15 +36,18 @@ from ticketing.response_times import Counts, ResponseTimes
 from ticketing.services.waiting_room import admitting, opening, pauses, places, seats, turns
 from ticketing.services.waiting_room.admitting import Seen, State
 from ticketing.services.waiting_room.arrivals import Arrivals
+from ticketing.services.waiting_room.newcomers import Newcomers
 from ticketing.services.waiting_room.places import SECOND, Place
 from ticketing.services.waiting_room.seats import Seats
+from ticketing.services.waiting_room.turns import Most, Refusal
 from ticketing.waiting_room import DRAW_SECONDS, PATIENCE_SECONDS, WaitingRoomMode, WaitReason
 
 LOOK_SECONDS = 1.0
-LATELY_SECONDS, MOST_LATELY = 5.0, 2_000
-"""For how long a network that came is known, and how many are."""
 REPORTED_FOR = 4 * SECOND
 """Response times of a process that has not reported them for longer do not count."""
+
+MOST_ASKED = 2_000
+"""How many people in their turns a process remembers between two looks at the database."""
 
 ORDERING_FOR = 180 * SECOND
 """Who has not ordered after so long has perhaps gone. Their turn goes on, and others get one."""
@@ -79,9 +81,8 @@ class Room:
         self.arrivals = arrivals
         self.moved_at = clock.monotonic()
         self._lock = threading.Lock()
-        self._came: Counter[int] = Counter()
-        self._lately: set[int] = set()
-        self._lately_since = 0.0
+        self._came = Newcomers()
+        self._asked: set[str] = set()
         self._latest = state.at
 
     @property
@@ -109,38 +110,25 @@ class Room:
             self.state, self.arrivals = state, arrivals
 
     def arrive(self, networks: Sequence[str], secret_key: str) -> Place:
-        """Return a new place for somebody who comes now, and count them.
-
-        Of one network, one person is counted in some seconds: programs that keep no token would
-        count again and again, and those behind one address have one turn at a time.
-        """
+        """Return a new place for somebody who comes now. They may be counted: see newcomers.py."""
         now, starts = self.now(), self.state.sale_starts
-        second = now // SECOND
-        if starts is not None and now < starts:
-            second = starts // SECOND - 1
+        is_draw = starts is not None and now < starts
+        second = now // SECOND if starts is None or not is_draw else starts // SECOND - 1
+        lot, network = places.draw(self.event.id, networks, secret_key)
         with self._lock:
-            if self._is_first_lately(networks[0]):
-                self._came[second] += 1
-        return replace(places.new(self.event.id, second, networks, secret_key), seen=now // SECOND)
+            self._came.add(network, second, is_draw=is_draw)
+        return places.new(second, lot, now // SECOND)
 
-    def _is_first_lately(self, network: str) -> bool:
-        now, who = clock.monotonic(), hash(network)
-        if now - self._lately_since > LATELY_SECONDS or len(self._lately) >= MOST_LATELY:
-            self._lately, self._lately_since = set(), now
-        is_first = who not in self._lately
-        self._lately.add(who)
-        return is_first
-
-    def take_arrivals(self) -> Counter[int]:
-        """Return how many came since the last call, by second."""
+    def take_newcomers(self) -> Newcomers:
+        """Return who came since the last call."""
         with self._lock:
-            came, self._came = self._came, Counter()
+            came, self._came = self._came, Newcomers()
         return came
 
-    def give_arrivals(self, came: Counter[int]) -> None:
-        """Count people again, because they could not be written."""
+    def give_newcomers(self, came: Newcomers) -> None:
+        """Take back those who could not be written."""
         with self._lock:
-            self._came += came
+            self._came.give_back(came)
 
     @property
     def sale_starts_at(self) -> datetime | None:
@@ -153,14 +141,24 @@ class Room:
         """How many people wait."""
         return self.arrivals.total - self.arrivals.before(self.state.admitted_until)
 
-    def visit(self, offered: str | None, networks: Sequence[str], keyring: Keyring) -> Visit:
-        """Return what to say to somebody with this token. They get a place if it is not valid.
+    def place_of(
+        self, offered: str | None, networks: Sequence[str], keyring: Keyring
+    ) -> Place | None:
+        """Return the place of a token. None if it is not valid, or if its turn has ended.
 
         `networks`: those of their address, the narrow one first.
         """
-        state, now = self.state, self.now()
         place = places.read(offered, self.name, networks, keyring)
-        if place is None or 0 < place.ends <= clock.now().timestamp():
+        has_ended = place is not None and 0 < place.ends <= clock.now().timestamp()
+        return None if has_ended else place
+
+    def visit(self, place: Place | None, networks: Sequence[str], keyring: Keyring) -> Visit:
+        """Return what to say to somebody with this place. None: they get one, and may be counted.
+
+        Call it when their request is within its limit.
+        """
+        state, now = self.state, self.now()
+        if place is None:
             place = self.arrive(networks, keyring.current)
         if place.ends:
             return self._visit(place, is_admitted=True)
@@ -174,20 +172,47 @@ class Room:
         """Return what to say to somebody who has had their turn, and comes again."""
         return self._visit(self.arrive(networks, keyring.current))
 
-    def begin_turn(self, place: Place, client: Sequence[str]) -> int | None:
-        """Begin the turn of a place. See turns.begin."""
-        at, opened = self.now(), self.state.opened
-        return turns.begin(self.event.id, place.id, client, opened=opened, at=at)
+    def begin_turn(
+        self, place: Place, networks: Sequence[str], client: Sequence[str], keyring: Keyring
+    ) -> Visit:
+        """Begin the turn of somebody who was called, and return what to say to them.
 
-    def next_one(self, place: Place) -> Visit:
-        """Return what to say to somebody who was called, and whose turn cannot begin yet."""
-        return replace(self._visit(place), reason=WaitReason.NEIGHBOR, wait_seconds=None)
+        They are not admitted if others of their network have theirs. If many of it had, and others
+        wait, their place is after these. If they had their turn themselves, they get a new place.
+        `client`: digests of `networks`.
+        """
+        state, at = self.state, self.now()
+        is_alone = state.caught_up_at is not None or state.used_turns == 0
+        most = Most(state.turns, turns.UNLIMITED if is_alone else state.used_turns)
+        ends = turns.begin(self.event.id, place.id, client, most, opened=state.opened, at=at)
+        match ends:
+            case Refusal.ENDED:
+                return self.newcomer(networks, keyring)
+            case Refusal.AFTER_OTHERS:
+                last = at // SECOND * SECOND + place.position % SECOND
+                return self._visit(replace(place, position=last))
+            case Refusal.NEIGHBOR:
+                waits = self._visit(replace(place, ends=0, seen=at // SECOND))
+                return replace(waits, reason=WaitReason.NEIGHBOR, wait_seconds=None)
+        return self._visit(replace(place, ends=ends), is_admitted=True)
+
+    def note(self, place: Place) -> None:
+        """Note that somebody asks for something in their turn. `look` writes it."""
+        with self._lock:
+            if len(self._asked) < MOST_ASKED:
+                self._asked.add(place.id)
+
+    def take_asked(self) -> set[str]:
+        """Return whose turns were noted since the last call."""
+        with self._lock:
+            asked, self._asked = self._asked, set()
+        return asked
 
     def _visit(self, place: Place, *, is_admitted: bool = False, is_called: bool = False) -> Visit:
         state = self.state
         before = self.arrivals.before(place.position) - self.arrivals.before(state.admitted_until)
         with self._lock:
-            unwritten = Arrivals(sorted(self._came.items()))
+            unwritten = Arrivals(sorted(self._came.seconds.items()))
         ahead = max(0, before) + unwritten.before(place.position)
         if state.is_draw:
             starts_in = ((state.sale_starts or 0) - self.now()) // SECOND
@@ -269,7 +294,7 @@ class Rooms:
             self._looking.release()
 
     def _look_at(self, room: Room) -> None:
-        came = room.take_arrivals()
+        came = room.take_newcomers()
         try:
             with write_transaction():
                 # Who closes the room waits for this lock, and deletes what is written here, too.
@@ -279,8 +304,9 @@ class Rooms:
                     return
                 self._report(room, came)
         except BaseException:
-            room.give_arrivals(came)
+            room.give_newcomers(came)
             raise
+        turns.see(room.event.id, room.take_asked(), room.now())
         state, arrivals = _read(room.event.id)
         if state is None:
             self._forget(room)
@@ -289,11 +315,9 @@ class Rooms:
         if clock.monotonic() - room.moved_at >= LOOK_SECONDS:
             self._move(room)
 
-    def _report(self, room: Room, came: Counter[int]) -> None:
+    def _report(self, room: Room, came: Newcomers) -> None:
         self._process = self._process or uuid.uuid4().hex
-        # In one order, so that two processes do not wait for each other.
-        for second, people in sorted(came.items()):
-            _add_arrivals.run(event_id=room.event.id, second=second, people=people)
+        came.write(room.event.id, room.now() // SECOND, is_draw=room.state.is_draw)
         times = self.times.counts()
         _set_times.run(
             event_id=room.event.id,
@@ -311,7 +335,7 @@ class Rooms:
         # By the clock of the room, so that all hosts see the sale start at the same moment.
         found = seats.of_event(event, _moment(at))
         before, at = _with_start_of(state, at, found)
-        seen = _seen(room, at, found.left)
+        seen = _seen(room, at, found)
         next_state = admitting.moved(before, at, seen)
         is_over = found.unsold == 0 and not next_state.is_draw
         is_gone = event.status != Publication.PUBLISHED or _moment(at) >= event.over_at
@@ -364,14 +388,6 @@ def _arrivals_since(event_id: Any, second: Any) -> ModelSelect[WaitingRoomArriva
 
 
 @Prepared
-def _add_arrivals(event_id: Any, second: Any, people: Any) -> ModelInsert:
-    came = WaitingRoomArrivals
-    return came.insert(event=event_id, second=second, people=people).on_conflict(
-        conflict_target=[came.event, came.second], update={came.people: came.people + people}
-    )
-
-
-@Prepared
 def _set_times(
     event_id: Any, process: Any, at: Any, responses: Any, not_quick: Any, slow: Any
 ) -> ModelInsert:
@@ -390,11 +406,16 @@ def _times_of_all(event_id: Any, since: Any) -> ModelSelect[WaitingRoomProcess]:
 
 
 @Prepared
-def _turns_since(event_id: Any, since: Any, lately: Any) -> ModelSelect[WaitingRoomTurn]:
+def _turns_since(
+    event_id: Any, since: Any, lately: Any, in_memory: Any, idle: Any
+) -> ModelSelect[WaitingRoomTurn]:
     turn = WaitingRoomTurn
     came = fn.SUM(Case(None, [(turn.began >= lately, 1)], 0))
-    ordering = fn.SUM(Case(None, [(~turn.used, 1)], 0))
-    return turn.select(came, ordering).where(turn.event == event_id, turn.began >= since)
+    came_in_memory = fn.SUM(Case(None, [(turn.began >= in_memory, 1)], 0))
+    ordering = fn.SUM(Case(None, [(~turn.used & (turn.seen > idle), 1)], 0))
+    return turn.select(came, came_in_memory, ordering).where(
+        turn.event == event_id, turn.began >= since
+    )
 
 
 def _moment(at: int) -> datetime:
@@ -425,17 +446,23 @@ def _read(event_id: str) -> tuple[State | None, Arrivals]:
     return opening.state_of(row), Arrivals(_arrivals_since.tuples(event_id=event_id, second=since))
 
 
-def _seen(room: Room, at: int, left: int | None) -> Seen:
+def _seen(room: Room, at: int, found: Seats) -> Seen:
     event_id = room.event.id
     (times,) = _times_of_all.tuples(event_id=event_id, since=at - REPORTED_FOR)
-    lately = at - admitting.COMING_MOVES * SECOND
-    ((came, ordering),) = _turns_since.tuples(
-        event_id=event_id, since=at - ORDERING_FOR, lately=lately
+    ((came, came_in_memory, ordering),) = _turns_since.tuples(
+        event_id=event_id,
+        since=at - ORDERING_FOR,
+        lately=at - admitting.COMING_MOVES * SECOND,
+        in_memory=at - admitting.MEMORY * SECOND,
+        idle=at - turns.IDLE,
     )
     return Seen(
         arrivals=room.arrivals,
         times=Counts(*(int(each or 0) for each in times)),
         came=int(came or 0),
+        came_in_memory=int(came_in_memory or 0),
         ordering=int(ordering or 0),
-        left=left,
+        left=found.left,
+        turns=turns.at_a_time(found.unsold, found.per_order),
+        used_turns=turns.used(found.unsold),
     )

@@ -17,12 +17,14 @@ from ticketing.models.ticket_types import EventStock, TicketType
 class Seats(NamedTuple):
     """`left`: how many can be held now, `unsold`: with those that are held. None: unlimited.
 
-    `next_start`: when the sale of further ones starts. None: never.
+    `next_start`: when the sale of further ones starts. None: never. `per_order`: how many of a type
+    one order may have, at most.
     """
 
     left: int | None
     unsold: int | None
     next_start: datetime | None = None
+    per_order: int = 1
 
 
 @Prepared
@@ -36,6 +38,7 @@ def _of_event(event_id: Any) -> ModelSelect[TicketType]:
         TicketType.taken,
         TicketType.waiting,
         TicketType.min_per_order,
+        TicketType.max_per_order,
         TicketType.admission,
         TicketType.require_voucher,
         TicketType.hide_without_voucher,
@@ -68,7 +71,8 @@ def of_event(event: Event, now: datetime) -> Seats:
         left = _least(left, stock.available)
         unsold = _least(unsold, stock.capacity - stock.sold)
     starts = [each.sales_start_at for each in wanted if _starts_later(each, now)]
-    return Seats(_plus(left, pool), _plus(unsold, pool), min(starts, default=None))
+    per_order = max((each.max_per_order for each in free), default=1)
+    return Seats(_plus(left, pool), _plus(unsold, pool), min(starts, default=None), per_order)
 
 
 def _is_for_everybody(each: TicketType) -> bool:
