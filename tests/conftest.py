@@ -1,6 +1,7 @@
 """Fixtures of all tests. They run each test on SQLite and on Postgres."""
 
 import gc
+import math
 import os
 import shutil
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from ticketing.db import migrate
 from ticketing.db.connection import database, open_database
 from ticketing.limits import CallClass
 from ticketing.services import node_slots
+from ticketing.services.access import blocked_networks
 from tools.anvil import SECOND_CHAIN_ID, Anvil
 from tools.postgres import Postgres
 
@@ -164,6 +166,12 @@ def other_apps() -> Iterator[None]:
     """Further applications, of `new_app`, are the test's until it ends."""
     yield
     give_back()
+
+
+@pytest.fixture(autouse=True)
+def reads_blocked_networks_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An application reads them at its first request only: tests count the statements of others."""
+    monkeypatch.setattr(blocked_networks, "READ_SECONDS", math.inf)
 
 
 @pytest.fixture

@@ -189,11 +189,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     web/guesses.py), VoucherNotApplicable, VoucherRequired. TooMuchUnpaid, TooManyOrders,
     TooManyFree, ReturnedUnpaid. InWaitingRoom. What the channel raises.
     """
-    try:
-        wanted = _checked(tenant_reference, order)
-    except SoldOut:
-        stock.note_wanted(order.wanted[0].ticket_id)
-        raise
+    wanted = _checked(tenant_reference, order)
     asked = _check_answers(wanted, order)
     # Before the transaction, because in it other orders wait for this one.
     known = order_terms.states_for(wanted)
@@ -319,6 +315,8 @@ def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
         holds.check_left(wanted)
     except SoldOut:
         if unpaid_of_form(order) is None:
+            if first.offered:
+                stock.note_wanted(first.id)
             raise
     return wanted
 

@@ -310,7 +310,7 @@ def note_wanted(ticket_type_id: str) -> None:
     wanted_at = TicketType.returned_wanted_at
     is_due = (TicketType.id == ticket_type_id) & (TicketType.offered > 0)
     is_due &= wanted_at.is_null() | (wanted_at < now - _WANTED_EVERY)
-    # Most refusals are of tickets that nobody gives back: these must not write.
+    # Most refusals come less than a minute after another one: these must not write.
     if TicketType.select().where(is_due).exists():
         with write_transaction():
             TicketType.update(returned_wanted_at=now).where(is_due).execute()

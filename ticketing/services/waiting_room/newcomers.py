@@ -26,27 +26,28 @@ MOST_NETWORKS = 2_000
 class Newcomers:
     """Who came to this process since the last look, and may be counted. Not for several threads.
 
-    `seconds`: how many people, by the second of their arrival.
+    `seconds`: how many people, by the second of their arrival. `of_network`: the second of the
+    first one, and how many, by network.
     """
 
     def __init__(self) -> None:
         self.seconds: Counter[int] = Counter()
-        self._of_network: dict[int, tuple[int, int]] = {}
+        self.of_network: dict[int, tuple[int, int]] = {}
 
     def add(self, network: int, second: int, *, is_draw: bool) -> None:
         """Add a person of a network, unless enough of it have come since the last look."""
-        known = self._of_network.get(network)
+        known = self.of_network.get(network)
         if known is None:
-            if len(self._of_network) < MOST_NETWORKS:
+            if len(self.of_network) < MOST_NETWORKS:
                 self._put(network, second, 1)
         elif is_draw and known[1] < COUNTED_BEFORE_SALE:
             self._put(network, known[0], known[1] + 1)
 
     def give_back(self, others: Newcomers) -> None:
         """Add those who could not be written."""
-        for network, (second, people) in others._of_network.items():
-            if network not in self._of_network:
-                self._of_network[network] = second, people
+        for network, (second, people) in others.of_network.items():
+            if network not in self.of_network:
+                self.of_network[network] = second, people
                 self.seconds[second] += people
 
     def write(self, event_id: str, now: int, *, is_draw: bool) -> None:
@@ -58,7 +59,7 @@ class Newcomers:
         most = COUNTED_BEFORE_SALE if is_draw else 0
         since = -1 if is_draw else now - COUNTED_AGAIN_SECONDS
         counted: Counter[int] = Counter()
-        left = self._of_network
+        left = self.of_network
         while left:
             numbers = sorted(left)
             for first in range(0, len(numbers), KEPT_LENGTH):
@@ -76,7 +77,7 @@ class Newcomers:
             _add_arrivals.run(event_id=event_id, second=second, people=people)
 
     def _put(self, network: int, second: int, people: int) -> None:
-        self._of_network[network] = second, people
+        self.of_network[network] = second, people
         self.seconds[second] += 1
 
 
