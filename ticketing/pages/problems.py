@@ -41,7 +41,9 @@ _SENTENCES = {
 _OF_CODE = {
     "network_blocked": (
         N_("Your network is blocked"),
-        N_("Somebody attacks this site from it. Try another connection, or come back tomorrow."),
+        N_(
+            "Someone is attacking this site from it. Try another connection, or come back tomorrow."
+        ),
     )
 }
 """The same, by the code of an error."""

@@ -15,6 +15,9 @@ from ticketing.web.context import config
 
 _ALLOWANCE = "ticketing.allowance"
 
+_HEALTH = "/healthz"
+"""It must answer without the database, which may hang: else the process is restarted for that."""
+
 
 def register(app: Flask) -> None:
     """Refuse blocked networks. Count requests outside the surfaces: pages, files, other paths."""
@@ -23,7 +26,9 @@ def register(app: Flask) -> None:
 
 
 def is_blocked(environ: dict[str, Any], extensions: dict[str, Any]) -> bool:
-    """Return whether the operator blocks the client's network."""
+    """Return whether the operator blocks the client's network. Never for the check of health."""
+    if environ["PATH_INFO"] == _HEALTH:
+        return False
     settings: Config = extensions["ticketing"]
     blocks: Blocks = extensions["blocks"]
     return blocks.has(client_ip.address(environ, settings.trusted_proxies))

@@ -136,6 +136,8 @@ class PayoutReader:
         """
         found = {(each.event.payer, each.event.id): each for each in paid}
         for number, url in enumerate(connect_each(self._chain), 1):
+            if url is self._node:
+                continue  # the only URL of the chain: it has just been asked
             try:
                 _, events = url.payouts.refunded(cursor, None, first, last)
                 places |= payout_events.places_of(

@@ -97,6 +97,7 @@ class Blocks:
         if not self._networks:
             return False
         of_client = _network(client)
+        # mypy does not see that both are of one version, which subnet_of requires.
         return of_client is not None and any(
             of_client.version == each.version and of_client.subnet_of(each)  # type: ignore[arg-type]
             for each in self._networks
