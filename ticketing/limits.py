@@ -98,6 +98,12 @@ MESSAGES_PER_EVENT = 3
 MAILS_PER_SEAT, MAILS_WITHOUT_SALES = 3, 1000
 """The default of MAILS_PER_TENANT: mails a day for each seat sold, and besides."""
 
+LONGER_HOLDS = 2
+"""Unpaid orders of one client in a day that are held longer, for a buyer who pays from an exchange.
+
+At a time, they have as many seats of one event as an order may have.
+"""
+
 UNPAID_PER_DEVICE = 40
 """Seats in unpaid orders of one device at the door. It also has the share of a client."""
 

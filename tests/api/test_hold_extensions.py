@@ -11,6 +11,7 @@ from tests.support.factories import PRICE, Api, Buyer, statuses, worker_once
 from tests.support.order_pages import press
 from tests.support.refunds import pass_hours
 from tests.support.stopped_clock import START
+from ticketing import clock
 from ticketing.constants import EXCHANGE_HOLD
 from ticketing.db.connection import database
 from ticketing.models.payment_intents import PaymentIntent
@@ -26,8 +27,8 @@ def environ(environ):
 
 
 @pytest.fixture
-def few_unpaid(environ):
-    environ["UNPAID_PER_ADDRESS"] = "10"
+def limited(environ):
+    environ["UNPAID_PER_ADDRESS"] = "100"
 
 
 def order(acme, ticket, address="192.0.2.1", **fields):
@@ -140,34 +141,46 @@ def test_the_capacity_of_the_event_counts_too(acme):
     refused(extend(buyer), "hold_not_extendable")
 
 
-def test_a_network_holds_only_so_much_longer_in_a_day(few_unpaid, acme, time):
+def test_two_unpaid_orders_of_a_network_are_held_longer_in_a_day(limited, acme, time):
     ticket = acme.ticket(capacity=None)
-    first, second = order(acme, ticket, quantity=8), order(acme, ticket, quantity=2)
+    first, second, third = (order(acme, ticket) for _ in range(3))
     assert statuses([extend(first), extend(second)]) == [200, 200]
     time.forward(hours=2)
     PaymentIntent.update(status="expired").execute()
-    third = order(acme, ticket)
+    of_third = PaymentIntent.id == third.intent["id"]
+    PaymentIntent.update(status="awaiting_payment", created_at=clock.now()).where(
+        of_third
+    ).execute()
     answer = extend(third)
-    refused(answer, "too_much_unpaid", 429)
+    refused(answer, "too_many_holds", 429)
     assert int(answer.headers["Retry-After"]) == 22 * 3600
     assert extend(order(acme, ticket, "192.0.2.2")).status_code == 200
     of_first = PaymentIntent.id == first.intent["id"]
     PaymentIntent.update(amount_received=1).where(of_first).execute()
-    refused(extend(third), "too_much_unpaid", 429)
+    refused(extend(third), "too_many_holds", 429)
     PaymentIntent.update(status="confirmed").where(of_first).execute()
     assert extend(third).status_code == 200
 
 
-def test_of_ipv6_a_48_holds_three_times_that(few_unpaid, acme):
+def test_at_a_time_they_have_as_many_seats_of_an_event_as_one_order_may_have(limited, acme):
+    ticket, other = (acme.ticket(acme.event(), capacity=None, max_per_order=6) for _ in range(2))
+    assert extend(order(acme, ticket, quantity=4)).status_code == 200
+    refused(extend(order(acme, ticket, quantity=3)), "too_much_unpaid", 429)
+    # Another buyer, and another event.
+    assert extend(order(acme, ticket, "192.0.2.2", quantity=3)).status_code == 200
+    assert extend(order(acme, other, quantity=6)).status_code == 200
+
+
+def test_of_ipv6_a_48_has_three_times_that(limited, acme):
     ticket = acme.ticket(capacity=None)
-    buyers = [order(acme, ticket, f"2001:db8:1:{n}::1", quantity=10) for n in range(3)]
-    assert statuses(extend(each) for each in buyers) == [200] * 3
-    PaymentIntent.update(status="expired").execute()
-    last = order(acme, ticket, "2001:db8:1:9::1")
-    refused(extend(last), "too_much_unpaid", 429)
+    of_each = [order(acme, ticket, f"2001:db8:1:{n}::1", quantity=5) for n in range(7)]
+    assert statuses(extend(each) for each in of_each[:6]) == [200] * 6
+    refused(extend(of_each[6]), "too_much_unpaid", 429)
+    PaymentIntent.update(status="expired").where(PaymentIntent.hold_extended).execute()
+    refused(extend(of_each[6]), "too_many_holds", 429)
 
 
-def test_one_order_may_be_larger_than_that(few_unpaid, acme):
+def test_one_order_may_be_as_large_as_its_ticket_type_allows(limited, acme):
     ticket = acme.ticket(capacity=None, max_per_order=20)
     assert extend(order(acme, ticket, quantity=20)).status_code == 200
 
@@ -185,13 +198,9 @@ def test_of_many_requests_at_once_one_counts(acme):
         assert sorted(pool.map(ask, range(8))) == [200] + [409] * 7
 
 
-def test_many_orders_of_a_network_at_once_are_held_to_the_same(few_unpaid, acme):
+def test_many_orders_of_a_network_at_once_are_held_to_the_same(limited, acme):
     ticket = acme.ticket(capacity=None)
-    buyers = [order(acme, ticket, quantity=2) for _ in range(5)]
-    PaymentIntent.update(hold_extended=True).where(
-        PaymentIntent.id == buyers[0].intent["id"]
-    ).execute()
-    PaymentIntent.update(quantity=4).execute()
+    buyers = [order(acme, ticket) for _ in range(5)]
 
     def ask(buyer):
         try:
@@ -200,7 +209,7 @@ def test_many_orders_of_a_network_at_once_are_held_to_the_same(few_unpaid, acme)
             database.close()
 
     with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(ask, buyers[1:])) == [200] + [429] * 3
+        assert sorted(pool.map(ask, buyers)) == [200] * 2 + [429] * 3
 
 
 def test_the_page_does_the_same_without_javascript(acme):

@@ -56,6 +56,7 @@ from ticketing.errors import (
     TooManyChanges,
     TooManyFree,
     TooManyGuesses,
+    TooManyHolds,
     TooManyOrders,
     TooManyPayers,
     TooMuchUnpaid,
@@ -229,7 +230,7 @@ def cancel(tenant: str, intent_id: str) -> PaymentIntent:
 @blp.post("/intents/<intent_id>/hold")
 @idempotent
 @blp.response(200, IntentSchema)
-@blp.raises(NotFound, HoldExtended, HoldNotExtendable, TooMuchUnpaid)
+@blp.raises(NotFound, HoldExtended, HoldNotExtendable, TooManyHolds, TooMuchUnpaid)
 @never_stored(IN_ORDER, shown_again=order_again)
 def extend_hold(tenant: str, intent_id: str) -> PaymentIntent:
     """Hold an unpaid intent for 60 minutes after it was made, once: for a buyer with an exchange.

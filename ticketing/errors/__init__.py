@@ -128,6 +128,7 @@ TicketingError
 ├── TooMany                   429
 │   ├── TooManyRequests            too_many_requests
 │   ├── TooMuchUnpaid              too_much_unpaid
+│   ├── TooManyHolds               too_many_holds
 │   ├── ReturnedUnpaid             returned_unpaid
 │   ├── TooManyOrders              too_many_orders
 │   ├── TooManyFree                too_many_free

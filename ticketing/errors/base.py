@@ -308,6 +308,13 @@ class TooMuchUnpaid(TooMany):
     detail = "This address holds too many unpaid seats. Pay for some orders or cancel them."
 
 
+class TooManyHolds(TooMany):
+    """Too many orders of the caller's address were held longer today, and not paid."""
+
+    code = "too_many_holds"
+    detail = "Orders of this address were held longer today, and not paid."
+
+
 class ReturnedUnpaid(TooMany):
     """An order of the caller's address for seats that were given back ended unpaid just now."""
 

@@ -34,6 +34,9 @@ _REASONS = {
     "above_maximum": N_("This is more than one order can have. Order fewer tickets."),
     "not_payable": N_("This ticket cannot be paid at the moment. Please ask the organizer."),
     "key_required": N_("This ticket is not sold on this page."),
+    "too_many_holds": N_(
+        "Your network had tickets held longer today and didn't pay for them, so these can't be."
+    ),
     "too_much_unpaid": N_("Your network holds many unpaid tickets. Pay for some, or wait."),
     "returned_unpaid": N_(
         "Your network did not pay for its last order of a returned ticket. Wait a few minutes."

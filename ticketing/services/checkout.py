@@ -209,7 +209,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         client_limits.check_share(uses, held)
         ends_at = replaced.hold_until if replaced is not None and replaced.pooled else None
         if held.is_pooled and ends_at is None:
-            client_limits.check_returned(order.client)
+            client_limits.check_returned(order.client, event.id)
         if order.channel is not None:
             order.channel.check(held)
         intent = _issue(held, order, form, config, ends_at)
@@ -489,7 +489,6 @@ def _hold_of(held: Held, order: Order, config: Config) -> timedelta:
     """
     if order.offered_for is not None:
         return order.offered_for
-    is_scarce = any(held.is_under_pressure(line) for line in held.lines)
-    is_short = held.is_pooled or (bool(order.client) and is_scarce)
+    is_short = held.is_pooled or (bool(order.client) and held.is_scarce)
     hold = min(config.hold, HOLD_UNDER_PRESSURE) if is_short else config.hold
     return hold if order.channel is None else min(hold, order.channel.longest_hold)

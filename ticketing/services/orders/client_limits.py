@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from peewee import Case, ModelSelect, fn
+from peewee import Case, ColumnBase, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.config import Config
 from ticketing.constants import UNPAID_SHARE_PERCENT, IntentStatus
-from ticketing.errors import ReturnedUnpaid, TooManyFree, TooManyOrders, TooMuchUnpaid
-from ticketing.limits import RETURNED_FIRST_WAIT, RETURNED_MOST_DOUBLINGS, WIDE_FACTOR
+from ticketing.errors import (
+    ReturnedUnpaid,
+    TooManyFree,
+    TooManyHolds,
+    TooManyOrders,
+    TooMuchUnpaid,
+)
+from ticketing.limits import (
+    LONGER_HOLDS,
+    RETURNED_FIRST_WAIT,
+    RETURNED_MOST_DOUBLINGS,
+    WIDE_FACTOR,
+)
 from ticketing.models.base import UtcDateTimeField
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.services import daily_counts
-from ticketing.services.daily_counts import DAY
+from ticketing.services.daily_counts import DAY, seconds_until
 from ticketing.services.orders import lines
 from ticketing.services.orders.holds import Held
 
@@ -32,7 +43,24 @@ _ENDED_UNPAID = PaymentIntent.status.in_([IntentStatus.EXPIRED, IntentStatus.CAN
 _instant: Callable[[Any], Any] = UtcDateTimeField().python_value
 
 
-def _used(event_id: Any) -> ModelSelect[PaymentIntent]:
+def _of_networks(
+    counted: Callable[[Any], ModelSelect[PaymentIntent]],
+) -> tuple[Prepared[PaymentIntent], ...]:
+    """Return the query that counts the orders of the last day for each network of a client.
+
+    `counted` selects the sums, for an event.
+    """
+
+    def of_network(column: ColumnBase) -> Prepared[PaymentIntent]:
+        def query(client: Any, event_id: Any, since: Any) -> ModelSelect[PaymentIntent]:
+            return counted(event_id).where(column == client, PaymentIntent.created_at > since)
+
+        return Prepared(query)
+
+    return of_network(PaymentIntent.held_by), of_network(PaymentIntent.held_by_site)
+
+
+def _all_orders(event_id: Any) -> ModelSelect[PaymentIntent]:
     if_free = Case(None, [(PaymentIntent.amount == 0, PaymentIntent.quantity)], 0)
     free_seats = fn.COALESCE(PaymentIntent.free_seats, if_free)
     counts = (PaymentIntent.event == event_id) & PaymentIntent.status.in_(
@@ -54,67 +82,38 @@ def _used(event_id: Any) -> ModelSelect[PaymentIntent]:
     )
 
 
-@Prepared
-def _used_by(client: Any, event_id: Any, since: Any) -> ModelSelect[PaymentIntent]:
-    return _used(event_id).where(PaymentIntent.held_by == client, PaymentIntent.created_at > since)
-
-
-@Prepared
-def _used_by_site(client: Any, event_id: Any, since: Any) -> ModelSelect[PaymentIntent]:
-    return _used(event_id).where(
-        PaymentIntent.held_by_site == client, PaymentIntent.created_at > since
-    )
-
-
-_QUERIES: tuple[Prepared[PaymentIntent], ...] = (_used_by, _used_by_site)
-
-
-def _extended_unpaid() -> ModelSelect[PaymentIntent]:
+def _held_longer(event_id: Any) -> ModelSelect[PaymentIntent]:
     # By the status, because dust for an order costs little.
     unpaid = PaymentIntent.hold_extended & PaymentIntent.status.not_in(_PAID)
-    sums = (fn.SUM(PaymentIntent.quantity), fn.MIN(PaymentIntent.created_at))
-    return PaymentIntent.select(*sums).where(unpaid)
+    held_here = (PaymentIntent.event == event_id) & AWAITING
+    return PaymentIntent.select(
+        fn.COUNT(PaymentIntent.id),
+        fn.MIN(PaymentIntent.created_at),
+        fn.SUM(Case(None, [(held_here, PaymentIntent.quantity)], 0)),
+        fn.MIN(Case(None, [(held_here, PaymentIntent.hold_until)], None)),
+    ).where(unpaid)
 
 
-@Prepared
-def _extended_by(client: Any, since: Any) -> ModelSelect[PaymentIntent]:
-    return _extended_unpaid().where(
-        PaymentIntent.held_by == client, PaymentIntent.created_at > since
-    )
-
-
-@Prepared
-def _extended_by_site(client: Any, since: Any) -> ModelSelect[PaymentIntent]:
-    return _extended_unpaid().where(
-        PaymentIntent.held_by_site == client, PaymentIntent.created_at > since
-    )
-
-
-_EXTENDED: tuple[Prepared[PaymentIntent], ...] = (_extended_by, _extended_by_site)
-
-
-def _resales_unpaid() -> ModelSelect[PaymentIntent]:
-    # Of a free order only this is known: when it was held until.
+def _resales_unpaid(event_id: Any) -> ModelSelect[PaymentIntent]:
+    # Of all events. Of a free order only this is known: when it was held until.
     ended_at = fn.COALESCE(PaymentIntent.ended_at, PaymentIntent.hold_until)
     sums = (fn.COUNT(PaymentIntent.id), fn.MAX(ended_at))
     return PaymentIntent.select(*sums).where(PaymentIntent.resale, _ENDED_UNPAID)
 
 
-@Prepared
-def _resales_by(client: Any, since: Any) -> ModelSelect[PaymentIntent]:
-    return _resales_unpaid().where(
-        PaymentIntent.held_by == client, PaymentIntent.created_at > since
-    )
+_ALL_ORDERS = _of_networks(_all_orders)
+_HELD_LONGER = _of_networks(_held_longer)
+_RESALES_UNPAID = _of_networks(_resales_unpaid)
 
 
-@Prepared
-def _resales_by_site(client: Any, since: Any) -> ModelSelect[PaymentIntent]:
-    return _resales_unpaid().where(
-        PaymentIntent.held_by_site == client, PaymentIntent.created_at > since
-    )
-
-
-_RESALES: tuple[Prepared[PaymentIntent], ...] = (_resales_by, _resales_by_site)
+def _counts(
+    queries: Sequence[Prepared[PaymentIntent]], client: Sequence[str], event_id: str
+) -> Iterator[tuple[int, Sequence[Any]]]:
+    """Yield what each network of a client has, with how many times the limits that it has."""
+    since = clock.now() - DAY
+    for place, (network, query) in enumerate(zip(client, queries, strict=False)):
+        (row,) = query.tuples(client=network, event_id=event_id, since=since)
+        yield WIDE_FACTOR**place, row
 
 
 @dataclass(frozen=True)
@@ -152,22 +151,32 @@ def check(
     uses: list[Use] = []
     if not any(limits):
         return uses
-    now = clock.now()
-    for place, (network, query) in enumerate(zip(client, _QUERIES, strict=False)):
-        (used,) = query.tuples(client=network, event_id=event_id, since=now - DAY)
+    for factor, used in _counts(_ALL_ORDERS, client, event_id):
         orders, first, unpaid, next_end, free, here, next_here, ended, paid = used
-        factor = WIDE_FACTOR**place
         if config.unpaid_per_address:
             uses.append(Use(here or 0, _instant(next_here), ended or 0, bool(paid), factor))
         unpaid_most, orders_most, free_most = (limit * factor or math.inf for limit in limits)
-        day_ends = (_instant(first) or now) + DAY
-        if unpaid and unpaid + quantity > unpaid_most:
-            raise TooMuchUnpaid(retry_after=_seconds(_instant(next_end) - now))
+        day_ends = (_instant(first) or clock.now()) + DAY
+        check_held(unpaid, quantity, unpaid_most, next_end)
         if orders >= orders_most:
-            raise TooManyOrders(retry_after=_seconds(day_ends - now))
+            raise TooManyOrders(retry_after=seconds_until(day_ends))
         if free_seats and (free or 0) + free_seats > free_most:
-            raise TooManyFree(retry_after=_seconds(day_ends - now))
+            raise TooManyFree(retry_after=seconds_until(day_ends))
     return uses
+
+
+def check_held(held: int | None, wanted: int, most: float, next_end: datetime | str | None) -> None:
+    """Check that a network may hold more of something scarce without paying. TooMuchUnpaid.
+
+    Who holds nothing of it may always have one order. `next_end`: when the first hold of the
+    network ends, as the database returns it. Call it under the client's lock (`take_turn`), in the
+    transaction that holds what is wanted.
+
+    Example: of at most 10, a network holds 8. It may have 2 more, not 3. Without the 8, it may
+    have 12.
+    """
+    if held and held + wanted > most:
+        raise TooMuchUnpaid(retry_after=seconds_until(_instant(next_end) or clock.now()))
 
 
 def take_turn(client: Sequence[str], config: Config) -> None:
@@ -179,25 +188,25 @@ def take_turn(client: Sequence[str], config: Config) -> None:
         daily_counts.take_turn("orders", client)
 
 
-def check_extension(intent: PaymentIntent, config: Config) -> None:
-    """Check how many seats a client holds longer. Call it after `take_turn`. TooMuchUnpaid.
+def check_extension(intent: PaymentIntent, max_per_order: int, config: Config) -> None:
+    """Check how much a client holds longer, unpaid. Call it after `take_turn`.
 
-    In a day, each network may have as many seats in extended orders that were not paid as it may
-    hold unpaid at once. A single order may have more.
+    At a time, a network may have `max_per_order` seats of an event. In a day, LONGER_HOLDS orders
+    of any event that were not paid, also if they ended. TooMuchUnpaid, TooManyHolds.
 
-    Example, with a limit of 10: two orders of 4 seats were extended, and expired unpaid. A third
-    one of 4 cannot be extended until the first is a day old.
+    Example, with at most 10 in an order: orders of 6 and 4 seats are held longer. The next one
+    cannot be, even after these have expired, until the first is a day old.
     """
-    most, now = config.unpaid_per_address, clock.now()
-    if not most:
+    if not config.unpaid_per_address:
         return
-    for place, (network, query) in enumerate(zip(intent.held_by_networks, _EXTENDED, strict=False)):
-        ((extended, first),) = query.tuples(client=network, since=now - DAY)
-        if extended and extended + intent.quantity > most * WIDE_FACTOR**place:
-            raise TooMuchUnpaid(retry_after=_seconds(_instant(first) + DAY - now))
+    counts = _counts(_HELD_LONGER, intent.held_by_networks, intent.event_id)
+    for factor, (orders, first, held, next_end) in counts:
+        check_held(held, intent.quantity, factor * max_per_order, next_end)
+        if orders >= factor * LONGER_HOLDS:
+            raise TooManyHolds(retry_after=seconds_until(_instant(first) + DAY))
 
 
-def check_returned(client: Sequence[str]) -> None:
+def check_returned(client: Sequence[str], event_id: str) -> None:
     """Check that a client paid for the returned seats that it ordered in the last day.
 
     After an order of such seats ended unpaid, the client gets none for a while, which doubles with
@@ -205,15 +214,13 @@ def check_returned(client: Sequence[str]) -> None:
 
     Example: two orders ended unpaid, the last one at 12:00. The next is possible at 12:10.
     """
-    now = clock.now()
-    for place, (network, query) in enumerate(zip(client, _RESALES, strict=False)):
-        ((ended, last),) = query.tuples(client=network, since=now - DAY)
-        counted = ended // WIDE_FACTOR**place
+    for factor, (ended, last) in _counts(_RESALES_UNPAID, client, event_id):
+        counted = ended // factor
         if counted:
             doublings = min(counted - 1, RETURNED_MOST_DOUBLINGS)
-            left = _instant(last) + RETURNED_FIRST_WAIT * 2**doublings - now
-            if left > timedelta():
-                raise ReturnedUnpaid(retry_after=_seconds(left))
+            free_at = _instant(last) + RETURNED_FIRST_WAIT * 2**doublings
+            if free_at > clock.now():
+                raise ReturnedUnpaid(retry_after=seconds_until(free_at))
 
 
 def _limits(config: Config) -> tuple[int, int, int]:
@@ -243,8 +250,7 @@ def check_share(uses: Sequence[Use], held: Held) -> None:
     if voucher is not None and voucher.max_usages > 1:
         left = voucher.max_usages - voucher.redeemed
         of_others = voucher.held - lines.voucher_usages(held.lines)
-        most = max(line.ticket_type.max_per_order for line in held.lines)
-        _check_share_of(left, most, seats, uses, is_scarce=2 * of_others > left)
+        _check_share_of(left, held.max_per_order, seats, uses, is_scarce=2 * of_others > left)
 
 
 def _check_share_of(
@@ -255,10 +261,4 @@ def _check_share_of(
         most = use.factor * share
         if is_scarce and not use.has_paid:
             most >>= use.ended_unpaid
-        if use.unpaid and use.unpaid + seats > most:
-            next_end = use.next_end or clock.now()
-            raise TooMuchUnpaid(retry_after=_seconds(next_end - clock.now()))
-
-
-def _seconds(wait: timedelta) -> int:
-    return max(1, math.ceil(wait.total_seconds()))
+        check_held(use.unpaid, seats, most, use.next_end)

@@ -131,6 +131,16 @@ class Held:
             for each, own in self._stocks(line)
         )
 
+    @property
+    def is_scarce(self) -> bool:
+        """Whether a line of this order is under pressure."""
+        return any(self.is_under_pressure(line) for line in self.lines)
+
+    @property
+    def max_per_order(self) -> int:
+        """The most seats of one ticket type that an order may have, of the types of this one."""
+        return max(line.ticket_type.max_per_order for line in self.lines)
+
     def capacities(self, line: Line) -> Sequence[int]:
         """Return the limits of a line's seats, those of its event included."""
         return [each.capacity for each, _ in self._stocks(line) if each.capacity is not None]
@@ -315,14 +325,13 @@ def _fits_offer(line: Line) -> bool:
     return clock.now() <= line.ticket_type.event.returns_end - SHORTEST_OFFER
 
 
-def is_scarce_beside(intent: PaymentIntent) -> bool:
-    """Return whether orders of others hold more than half of what is unsold, without locks."""
+def held_by(intent: PaymentIntent) -> Held:
+    """Return what an unpaid order holds, read without locks."""
     wanted = [Wanted(item.ticket_type_id, item.quantity) for item in intent.items]
     types = TicketType.select().where(TicketType.id.in_([each.ticket_id for each in wanted]))
     of_id = {each.id: each for each in types}
     event_stock = EventStock.get_or_none(EventStock.event == intent.event_id)
-    held = Held([Line(each, of_id[each.ticket_id]) for each in wanted], event_stock, {})
-    return any(held.is_under_pressure(line) for line in held.lines)
+    return Held([Line(each, of_id[each.ticket_id]) for each in wanted], event_stock, {})
 
 
 def _check_unchanged(line: Line, held: TicketType, *, is_counted: bool) -> None:

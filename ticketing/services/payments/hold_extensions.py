@@ -29,7 +29,7 @@ def extend(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
     NotFound. HoldExtended the second time. HoldNotExtendable if it awaits no payment, is held as
     long as that already, was made by an x402 client, or has seats that were given back. For a
     client without a credential also if orders of others hold more than half of the unsold tickets,
-    and TooMuchUnpaid: see client_limits.check_extension.
+    and TooMuchUnpaid or TooManyHolds: see client_limits.check_extension.
 
     Example: an order of 18:00 is held until 18:15. Extended at 18:10, it is held until 19:00.
     """
@@ -49,9 +49,10 @@ def extend(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
         if intent.x402 or intent.pooled or deadline < intent.hold_until + _LEAST_GAIN:
             raise HoldNotExtendable
         if intent.held_by is not None:
-            if holds.is_scarce_beside(intent):
+            held = holds.held_by(intent)
+            if held.is_scarce:
                 raise HoldNotExtendable
-            client_limits.check_extension(intent, config)
+            client_limits.check_extension(intent, held.max_per_order, config)
         intent.hold_extended = True
         intent.hold_until = deadline
         intent.expires_at = max(intent.expires_at, deadline)
