@@ -51,6 +51,12 @@ DEFAULT_ORDERS_PER_CLIENT = 500
 DEFAULT_FREE_PER_CLIENT = 10
 """Free seats of one event per day."""
 
+TEXT_BYTES_OF_CLIENT = 2_000_000
+"""Bytes of names, email addresses and answers in orders of one client in a day that are unpaid."""
+
+TEXT_BYTES_OF_ALL = 1_000_000_000
+"""Such bytes in orders of all clients in a day. Above it, no order with answers is made."""
+
 DEFAULT_EARLY_MOST = 1_000_000_000
 """1,000 USDC in micro-units."""
 

@@ -131,6 +131,7 @@ TicketingError
 │   ├── TooManyHolds               too_many_holds
 │   ├── ReturnedUnpaid             returned_unpaid
 │   ├── TooManyOrders              too_many_orders
+│   ├── TooMuchText                too_much_text
 │   ├── TooManyFree                too_many_free
 │   ├── TooManyAddresses           too_many_addresses
 │   ├── TooManyGuesses             too_many_guesses
@@ -146,6 +147,7 @@ TicketingError
     │   └── NodesBusy              chain_unavailable
     │       └── LookedJustNow      chain_unavailable
     ├── CapacityChanged            capacity_changed
+    ├── TextsUnavailable           texts_unavailable
     └── DatabaseUnavailable        database_unavailable
 """
 

@@ -332,6 +332,13 @@ class TooManyOrders(TooMany):
     detail = "This address has made too many orders today."
 
 
+class TooMuchText(TooMany):
+    """The caller's address has stored too much text in unpaid orders today."""
+
+    code = "too_much_text"
+    detail = "This address has sent too many answers in orders that are not paid today."
+
+
 class TooManyFree(TooMany):
     """The caller's address has ordered too many free seats of this event."""
 
@@ -394,6 +401,14 @@ class Unavailable(TicketingError):
     status = 503
     retry_after = 5
     title = "Service unavailable"
+
+
+class TextsUnavailable(Unavailable):
+    """Orders have stored as much text as the service takes in a day."""
+
+    code = "texts_unavailable"
+    detail = "The service takes no more answers today. The operator has been told."
+    retry_after = 3600
 
 
 class ChainUnavailable(Unavailable):

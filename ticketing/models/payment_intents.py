@@ -141,6 +141,9 @@ class PaymentIntent(BaseModel):
     `checked_block` are known. `search_to` is the block up to which the logs must be read again, or
     None. `set_aside_until`: it could not be settled, and is tried again then.
 
+    `stored_bytes`: of its buyer's name, email address and answers, and one. 0: they are erased, as
+    the order ended unpaid a day ago.
+
     For an order without a credential, `held_by` is a digest of the client's IPv4 address or
     IPv6 /64, and `held_by_site` one of its IPv6 /48.
 
@@ -174,7 +177,9 @@ class PaymentIntent(BaseModel):
     seats_refunded = IntegerField(default=0)
     released = BigIntegerField(default=0)
     pooled = IntegerField(default=0)
-    resale = BooleanField(default=False)
+    # FALSE in the database. A default here would be the 51st parameter of each INSERT, and psycopg
+    # parses a statement with more than 50 at each call.
+    resale = BooleanField()
     deposits_tried_at = UtcDateTimeField(null=True)
     sold_by = TextField(null=True)
     has_items = BooleanField(default=False)
@@ -198,6 +203,7 @@ class PaymentIntent(BaseModel):
     paid_block = BigIntegerField(null=True)
     held_by = TextField(null=True)
     held_by_site = TextField(null=True)
+    stored_bytes = IntegerField(default=1)
     buyer_email = TextField(null=True)
     buyer_name = TextField(null=True)
     locale = TextField(null=True)
@@ -336,6 +342,12 @@ class PaymentIntent(BaseModel):
         return self.status == IntentStatus.AWAITING_PAYMENT and self.amount_received == 0
 
     @property
+    def ended_without_money(self) -> bool:
+        """Whether it expired or was canceled, and nothing has arrived for it on any network."""
+        is_over = self.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED)
+        return is_over and self.amount_received == 0 and self.strays_version == 0
+
+    @property
     def amount_due(self) -> int:
         """The amount still to be paid, in micro-units. 0 once the intent is paid or has ended.
 
@@ -405,6 +417,14 @@ class PaymentIntent(BaseModel):
 
 AWAITING = PaymentIntent.status == literal(IntentStatus.AWAITING_PAYMENT)
 """Intents that are not fully paid. They have a partial index."""
+
+ENDED_UNPAID = (
+    (PaymentIntent.stored_bytes > literal(0))
+    & (PaymentIntent.amount_received == literal(0))
+    & (PaymentIntent.strays_version == literal(0))
+    & PaymentIntent.status.in_([literal(IntentStatus.EXPIRED), literal(IntentStatus.CANCELED)])
+)
+"""Intents that ended without money, and whose buyers are not erased. They have a partial index."""
 
 UNSETTLED = PaymentIntent.status.in_(
     [literal(IntentStatus.PROCESSING), literal(IntentStatus.REVERSED)]

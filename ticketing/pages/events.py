@@ -37,7 +37,7 @@ from ticketing.services import checkout
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog.public_listing import Listing
 from ticketing.services.checkout import Order
-from ticketing.services.orders import vouchers
+from ticketing.services.orders import holds, vouchers
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.pagination import PageRequest
 from ticketing.web import guesses, origin, response_cache, waiting_room
@@ -115,7 +115,7 @@ def order(tenant: str, event: str) -> AnyResponse:
         public_listing.get_canceled_event(tenant_of_path(), event)
         return redirect(f"/{tenant}/{event}{render.chosen_query()}", 303)
     except SoldOut as error:
-        if not checkout.is_sold_out(checkout.read_only_type(tenant, made)):
+        if not holds.is_sold_out(checkout.read_only_type(tenant, made)):
             return _refused(tenant_of_path(), event, error, wanted)
     except TicketingError as error:
         return _refused(tenant_of_path(), event, error, wanted)
@@ -124,7 +124,7 @@ def order(tenant: str, event: str) -> AnyResponse:
 
 def _may_order(made: Order) -> bool:
     """Return whether to try it: some are left, or the form was sent before."""
-    if not checkout.is_sold_out(made.read) or was_sent(forms.key()):
+    if not holds.is_sold_out(made.read) or was_sent(forms.key()):
         return True
     return checkout.unpaid_of_form(made) is not None
 

@@ -34,6 +34,10 @@ _REASONS = {
     "above_maximum": N_("This is more than one order can have. Order fewer tickets."),
     "not_payable": N_("This ticket cannot be paid at the moment. Please ask the organizer."),
     "key_required": N_("This ticket is not sold on this page."),
+    "too_much_text": N_(
+        "Your network has sent many answers in unpaid orders today. Pay for one, or try tomorrow."
+    ),
+    "texts_unavailable": N_("No more answers can be stored today. Try again tomorrow."),
     "too_many_holds": N_(
         "Your network had tickets held longer today and didn't pay for them, so these can't be."
     ),

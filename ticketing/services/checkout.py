@@ -11,11 +11,7 @@ from peewee import ModelSelect
 
 from ticketing import clock, credentials, ids
 from ticketing.config import Config
-from ticketing.constants import (
-    CURRENCY,
-    HOLD_UNDER_PRESSURE,
-    IntentStatus,
-)
+from ticketing.constants import CURRENCY, HOLD_UNDER_PRESSURE, IntentStatus
 from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.errors import (
     IntentCanceled,
@@ -32,6 +28,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, new_row, prepared_insert
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, chains, node_slots, order_terms
+from ticketing.services.access.rate_limits import Limiter
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import (
     answers,
@@ -42,6 +39,7 @@ from ticketing.services.orders import (
     lines,
     order_rules,
     stock,
+    stored_texts,
     vouchers,
 )
 from ticketing.services.orders.holds import Held
@@ -117,6 +115,11 @@ class Order:
     entrance: Entrance | None = None
     read: TicketType | None = None
 
+    @property
+    def text_bytes(self) -> int:
+        """How many bytes it stores of its buyer."""
+        return stored_texts.size(self.buyer_name, self.buyer_email, self.answers)
+
 
 @dataclass(frozen=True)
 class Quote:
@@ -171,14 +174,6 @@ def read_only_type(tenant_reference: str, order: Order) -> TicketType | None:
     return holds.on_sale(tenant_reference, order.event_id, order.wanted[0].ticket_id)
 
 
-def is_sold_out(ticket_type: TicketType | None) -> bool:
-    """Return whether not even the fewest of a ticket type can be held, as it was read."""
-    if ticket_type is None:
-        return False
-    most = holds.left(ticket_type)
-    return most is not None and most < ticket_type.min_per_order
-
-
 def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentIntent:
     """Hold the stock, fix the prices, and issue the address, in one transaction.
 
@@ -187,10 +182,13 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     NoCommonNetwork, NetworkUnavailable. SoldOut, SalesNotStarted, SalesEnded, EventOver,
     BelowMinimum, AboveMaximum, OverMaxAmount, NotPayable. KeyRequired. VoucherInvalid (count it:
     web/guesses.py), VoucherNotApplicable, VoucherRequired. TooMuchUnpaid, TooManyOrders,
-    TooManyFree, ReturnedUnpaid. InWaitingRoom. What the channel raises.
+    TooMuchText, TooManyFree, ReturnedUnpaid. TextsUnavailable. InWaitingRoom. What the channel
+    raises.
     """
     wanted = _checked(tenant_reference, order)
     asked = _check_answers(wanted, order)
+    if asked is not None and order.client:
+        stored_texts.check_all(Limiter.processes)
     # Before the transaction, because in it other orders wait for this one.
     known = order_terms.states_for(wanted)
     with write_transaction():
@@ -202,7 +200,9 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         form, replaced = _replace_order_of(order, wanted)
         if order.client:
             seats, free_seats = lines.seats(wanted), lines.free_seats(wanted)
-            uses = client_limits.check(order.client, event.id, seats, free_seats, config)
+            uses = client_limits.check(
+                order.client, event.id, seats, free_seats, config, order.text_bytes
+            )
         held = holds.hold(wanted, known)
         # Prices, chain or sales may have changed in the meantime. Check the locked rows again.
         _check(held.lines, order)
@@ -215,6 +215,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         intent = _issue(held, order, form, config, ends_at)
         if asked is not None:
             answers.write(intent, asked)
+            stored_texts.note(intent.stored_bytes)
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(
         config.keyring.current, intent.id, generation=0
@@ -452,14 +453,13 @@ def _issue(
         "amount": amount,
         "tolerance": first.tenant.tolerance_of(amount, payment.get("token_decimals", 0)),
         "has_items": has_items,
-        "pooled": lines.seats(wanted) if held.is_pooled else 0,
-        "resale": held.is_pooled and order.offered_for is None,
         "deposits_tried_at": clock.now() if lines.has_deposit(wanted) else None,
         "voucher": None if wanted[0].voucher is None else wanted[0].voucher.id,
         "free_seats": lines.free_seats(wanted) if has_items else None,
         "currency": CURRENCY,
         "held_by": order.client[0] if order.client else None,
         "held_by_site": order.client[1] if len(order.client) > 1 else None,
+        "stored_bytes": 1 + order.text_bytes,
         "buyer_email": order.buyer_email,
         "buyer_name": order.buyer_name,
         "locale": order.locale,
@@ -469,6 +469,9 @@ def _issue(
         "idempotency_digest": form,
     }
     marks = order.channel.marks if order.channel else {}
+    if held.is_pooled:
+        is_resale = order.offered_for is None
+        marks = {**marks, "pooled": lines.seats(wanted), "resale": is_resale}
     intent = new_row(PaymentIntent, {**columns, **payment, **marks})
     intent.ticket_type = first
     intent.items = tuple(line.item for line in wanted)

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from peewee import Expression, fn
 
 from ticketing import clock, ids
+from ticketing.constants import LATE_PAYMENT
 from ticketing.db.connection import locked, write_transaction
 from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission, Transfer
@@ -23,16 +24,18 @@ from ticketing.models.audit_log import AuditLogPeople
 from ticketing.models.billing import Billing
 from ticketing.models.events import Event
 from ticketing.models.order_emails import OrderEmail
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_intents import ENDED_UNPAID, PaymentIntent
 from ticketing.models.payment_reports import PaymentReport
 from ticketing.models.questions import Answer, Question
 from ticketing.models.refunds import RefundAddress
 from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
 from ticketing.models.waiting_list import WaitingListEntry
+from ticketing.services import chains
 from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import admissions, waiting_ends
 
 EVENTS_AT_ONCE = 10
+ORDERS_AT_ONCE = 20
 TRY_AGAIN_AFTER = timedelta(days=1)
 """When an event is looked at again that still owes refunds."""
 
@@ -109,6 +112,37 @@ def erase_old(days: int) -> int:
         else:
             _set(event_id, erasure_tried_at=now)
     return len(due)
+
+
+def erase_unpaid() -> int:
+    """Erase the buyers of orders that ended without money, once none can pay for them any more.
+
+    Return how many. That is LATE_PAYMENT after the deadline, by the clock and by the chain, as far
+    as the worker has read it. The rows stay, so that money which comes later belongs to somebody.
+    The digests of their clients' networks are erased, too.
+
+    Example: an order expired on Monday at 18:15. Its buyer's name, email address and answers are
+    erased on Tuesday at 18:15. While the worker waits for its node, they stay.
+    """
+    now = clock.now()
+    is_late = PaymentIntent.chain_id.is_null()
+    for state in chains.states().values():
+        if state.block_time is not None:
+            is_over = PaymentIntent.expires_at < state.block_time - LATE_PAYMENT
+            is_late |= (PaymentIntent.chain_id == state.chain_id) & is_over
+    is_due = ENDED_UNPAID & (PaymentIntent.expires_at < now - LATE_PAYMENT) & is_late
+    due = PaymentIntent.select(PaymentIntent.id).where(is_due).order_by(PaymentIntent.expires_at)
+    found = [each.id for each in due.limit(ORDERS_AT_ONCE)]
+    if found:
+        with write_transaction():
+            rows = PaymentIntent.select().where(PaymentIntent.id.in_(found))
+            for intent in locked(rows.order_by(PaymentIntent.id)):
+                if intent.ended_without_money:  # it may have got some since it was found
+                    of_order = PaymentIntent.id == intent.id
+                    _erase_buyers(of_order)
+                    nothing = {"stored_bytes": 0, "held_by": None, "held_by_site": None}
+                    PaymentIntent.update(nothing).where(of_order).execute()
+    return len(found)
 
 
 def _mark(is_over: Expression, now: datetime) -> None:

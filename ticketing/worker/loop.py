@@ -77,6 +77,7 @@ def _keep_house(config: Config) -> None:
     challenges.forget_old()
     counters.merge()
     erasure.erase_old(config.personal_data_days)
+    erasure.erase_unpaid()
     reading.forget_old(config.notification_days)
     webhooks.forget_old_deliveries()
     webhook_secrets.renew(config.keyring)

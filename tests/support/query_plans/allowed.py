@@ -88,7 +88,7 @@ ALLOWED = {
         r"worker walks (pending_wallets_due|wallets_unchecked)"
     ),
     "Old events whose people are not erased yet: few, and the oldest ones first.": (
-        r"worker walks events_(to_erase|due|erased)"
+        r"worker walks (events_(to_erase|due|erased)|intents_ended_unpaid)"
     ),
     "The events of one tenant that are over: they come before the others in the page's order.": (
         r"pages_home\.show_tenant searches events_by_status_and_start,"
@@ -116,6 +116,9 @@ ALLOWED = {
     ),
     "The same: here there are few notifications of one tenant.": (
         r"notifications\.list_notifications searches notifications_of_tenant, then looks at type"
+    ),
+    "The same: here few orders have answers, because the others ended unpaid.": (
+        r"questions\.count_answers walks answers_of_intent"
     ),
     "The same: here there are few scans that were undone.": r"door\.read_stats walks scans_undone",
     "The same: here there are few members.": (

@@ -18,12 +18,14 @@ from ticketing.errors import (
     TooManyFree,
     TooManyHolds,
     TooManyOrders,
+    TooMuchText,
     TooMuchUnpaid,
 )
 from ticketing.limits import (
     LONGER_HOLDS,
     RETURNED_FIRST_WAIT,
     RETURNED_MOST_DOUBLINGS,
+    TEXT_BYTES_OF_CLIENT,
     WIDE_FACTOR,
 )
 from ticketing.models.base import UtcDateTimeField
@@ -68,6 +70,7 @@ def _all_orders(event_id: Any) -> ModelSelect[PaymentIntent]:
     )
     here = PaymentIntent.event == event_id
     unpaid_here = here & AWAITING
+    is_unpaid = PaymentIntent.amount_received == 0
     paid = here & (PaymentIntent.amount > 0) & PaymentIntent.status.in_(_PAID)
     return PaymentIntent.select(
         fn.COUNT(PaymentIntent.id).alias("orders"),
@@ -79,6 +82,7 @@ def _all_orders(event_id: Any) -> ModelSelect[PaymentIntent]:
         fn.MIN(Case(None, [(unpaid_here, PaymentIntent.hold_until)], None)).alias("next_here"),
         fn.SUM(Case(None, [(_ENDED_UNPAID, 1)], 0)).alias("ended_unpaid"),
         fn.SUM(Case(None, [(paid, 1)], 0)).alias("paid_here"),
+        fn.SUM(Case(None, [(is_unpaid, PaymentIntent.stored_bytes)], 0)).alias("text_bytes"),
     )
 
 
@@ -133,16 +137,21 @@ class Use:
 
 
 def check(
-    client: Sequence[str], event_id: str, quantity: int, free_seats: int, config: Config
+    client: Sequence[str],
+    event_id: str,
+    quantity: int,
+    free_seats: int,
+    config: Config,
+    text_bytes: int = 0,
 ) -> Sequence[Use]:
     """Check a client's limits, with this order of `quantity` seats included.
 
-    `free_seats` is how many of them cost nothing.
+    `free_seats` is how many of them cost nothing. `text_bytes` is how much text the order stores.
 
     `client`: digests of its networks, from narrow to wide. The wider one has WIDE_FACTOR times the
     limits. A single order may exceed the limit of unpaid seats. Call it in the transaction of the
     order, after `take_turn`. Return what `check_share` needs. TooMuchUnpaid, TooManyOrders,
-    TooManyFree.
+    TooMuchText, TooManyFree.
 
     Example, with a limit of 10 unpaid seats: a client whose orders hold 8 may order 2 more, not 3.
     All clients of its IPv6 /48 together may hold 30. A client that holds none may order 12.
@@ -152,7 +161,7 @@ def check(
     if not any(limits):
         return uses
     for factor, used in _counts(_ALL_ORDERS, client, event_id):
-        orders, first, unpaid, next_end, free, here, next_here, ended, paid = used
+        orders, first, unpaid, next_end, free, here, next_here, ended, paid, texts = used
         if config.unpaid_per_address:
             uses.append(Use(here or 0, _instant(next_here), ended or 0, bool(paid), factor))
         unpaid_most, orders_most, free_most = (limit * factor or math.inf for limit in limits)
@@ -160,6 +169,8 @@ def check(
         check_held(unpaid, quantity, unpaid_most, next_end)
         if orders >= orders_most:
             raise TooManyOrders(retry_after=seconds_until(day_ends))
+        if text_bytes and (texts or 0) + text_bytes > TEXT_BYTES_OF_CLIENT * factor:
+            raise TooMuchText(retry_after=seconds_until(day_ends))
         if free_seats and (free or 0) + free_seats > free_most:
             raise TooManyFree(retry_after=seconds_until(day_ends))
     return uses

@@ -220,6 +220,14 @@ def left(ticket_type: TicketType) -> int | None:
     return most
 
 
+def is_sold_out(ticket_type: TicketType | None) -> bool:
+    """Return whether not even the fewest of a ticket type can be held, as it was read."""
+    if ticket_type is None:
+        return False
+    most = left(ticket_type)
+    return most is not None and most < ticket_type.min_per_order
+
+
 def check_left(wanted: Sequence[Line]) -> None:
     """Refuse an order for more than is left, without a transaction. SoldOut."""
     if _fits_pool(wanted):
