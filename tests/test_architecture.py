@@ -129,7 +129,7 @@ LOADED_WHEN_USED = (
 SERVICES = (
     ("box_office", "x402", "waiting_list"),
     ("checkout", "mail"),
-    ("admission_views", "order_terms"),
+    ("admission_views", "order_requests", "order_terms"),
     ("door", "exports"),
     ("catalog", "money"),
     ("payments",),

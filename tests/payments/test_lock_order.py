@@ -16,7 +16,7 @@ from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import checkout
-from ticketing.services.checkout import Order
+from ticketing.services.order_requests import Order
 from ticketing.services.orders import stock, vouchers
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import chain_settlement, reconciliation

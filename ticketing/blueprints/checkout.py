@@ -70,7 +70,7 @@ from ticketing.errors import (
 from ticketing.models.billing import Billing
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import checkout
-from ticketing.services.checkout import Order
+from ticketing.services.order_requests import Order
 from ticketing.services.orders import billing, buyer_emails, intent_versions, intents, receipts
 from ticketing.services.orders.lines import all_wanted
 from ticketing.services.orders.receipts import Receipt

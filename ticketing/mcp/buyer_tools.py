@@ -16,7 +16,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import admission_views, checkout
 from ticketing.services.access import tenants
 from ticketing.services.catalog import found_events, public_listing
-from ticketing.services.checkout import Order
+from ticketing.services.order_requests import Order
 from ticketing.services.orders import holders, intents
 from ticketing.services.orders.lines import all_wanted
 from ticketing.services.waiting_list import entries

@@ -36,7 +36,7 @@ from ticketing.pages.waiting_room import render_waiting_room
 from ticketing.services import checkout
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog.public_listing import Listing
-from ticketing.services.checkout import Order
+from ticketing.services.order_requests import Order
 from ticketing.services.orders import holds, vouchers
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.pagination import PageRequest

@@ -31,7 +31,7 @@ from ticketing.pages.guards import OrderLink
 from ticketing.pages.order_accounts import AccountView
 from ticketing.pages.order_view import Way
 from ticketing.services import checkout
-from ticketing.services.checkout import Order
+from ticketing.services.order_requests import Order
 from ticketing.services.orders import answers, buyer_emails, intents
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import (

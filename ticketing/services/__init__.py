@@ -8,6 +8,7 @@ writes opens the transaction, and records its facts in it (services/notification
 checkout.py: what an order must meet: sales window, quantity, credential, maximum amount, payable
     chain. Preflight holds, prices and issues an address in one transaction; purchase reads the
     chain and settles; cancel only what has received nothing
+order_requests.py: what a buyer wants to order, and where the order comes from
 order_terms.py: on which network an order is paid, of those that all its ticket types share
 box_office.py: devices at the door that sell
 waiting_list/: who waits for what is sold out, and gets the first seats that are free

@@ -23,8 +23,8 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import checkout
 from ticketing.services.catalog import public_listing
-from ticketing.services.checkout import Channel, Order
 from ticketing.services.door.devices import DoorCaller
+from ticketing.services.order_requests import Channel, Order
 from ticketing.services.orders import client_limits, lines
 from ticketing.services.orders.client_limits import Use
 from ticketing.services.orders.holds import Held

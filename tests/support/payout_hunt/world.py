@@ -51,6 +51,7 @@ from ticketing.services import checkout, leases
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.money import payouts
 from ticketing.services.money.payout_lists import BlockedOrder, PayoutList
+from ticketing.services.order_requests import Order
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import (
     passed_ids,
@@ -138,7 +139,7 @@ class PayoutWorld:
         self._watcher = Watcher(self.config.chains[CHAIN])
         self.look()
         for _ in range(ORDERS):
-            order = checkout.Order(event.id, [Wanted(ticket.id, 1)], chain_id=CHAIN)
+            order = Order(event.id, [Wanted(ticket.id, 1)], chain_id=CHAIN)
             self.orders.append(checkout.preflight(self.tenant.id, order, self.config).id)
         self.addresses = {each: str(self.order(each).address) for each in self.orders}
         for number in range(len(self.orders)):

@@ -12,6 +12,7 @@ from ticketing.models.events import Event
 from ticketing.services import checkout
 from ticketing.services.access import tenants
 from ticketing.services.catalog import events, ticket_types
+from ticketing.services.order_requests import Order
 from ticketing.services.orders import intents
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import hold_extensions, home_choice, refund_addresses
@@ -27,7 +28,7 @@ class Sales(Core):
         """Order some seats. `elsewhere`: paid on the second chain, if there is one."""
         wanted = self.free if free else self.paid
         chain_id = [*self.chains][-1] if elsewhere else None
-        order = checkout.Order(wanted.event_id, [Wanted(wanted.id, quantity)], chain_id=chain_id)
+        order = Order(wanted.event_id, [Wanted(wanted.id, quantity)], chain_id=chain_id)
         self._order(order)
 
     def order_cart(self, seats: Sequence[int]) -> None:
@@ -39,9 +40,9 @@ class Sales(Core):
             if quantity
         ]
         if wanted:
-            self._order(checkout.Order(self.paid.event_id, wanted))
+            self._order(Order(self.paid.event_id, wanted))
 
-    def _order(self, order: checkout.Order) -> None:
+    def _order(self, order: Order) -> None:
         # A chain outside the registry cannot be used before its token was read.
         unusable = ("not_payable", "network_unavailable")
         with refused("sold_out", "sales_ended", "event_over", "not_found", *unusable):

@@ -7,6 +7,7 @@ from tests.support.property.core import Core, refused
 from ticketing.models.vouchers import Voucher
 from ticketing.services import checkout
 from ticketing.services.catalog import vouchers
+from ticketing.services.order_requests import Order
 from ticketing.services.orders.lines import Wanted
 
 
@@ -23,7 +24,7 @@ class Vouchers(Core):
             if quantity
         ]
         if wanted:
-            order = checkout.Order(voucher.event_id, wanted, voucher=voucher.code.lower())
+            order = Order(voucher.event_id, wanted, voucher=voucher.code.lower())
             with refused(
                 "voucher_invalid",
                 "voucher_not_applicable",

@@ -26,9 +26,9 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.notification_types import MailKind
 from ticketing.services import checkout, order_terms
-from ticketing.services.checkout import Order
 from ticketing.services.leases import LeaseHolder
 from ticketing.services.notifications import mail_queue
+from ticketing.services.order_requests import Order
 from ticketing.services.orders import holds, intents, stock, waiting_ends, waiting_rules
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.waiting_list import entries

@@ -10,7 +10,7 @@ from typing import Any
 from ticketing.credentials import Keyring, keyed_digest, same_as_any
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.services.checkout import Channel, Order
+from ticketing.services.order_requests import Channel, Order
 from ticketing.services.orders import holds, vouchers
 from ticketing.services.orders.lines import Line, Wanted
 from ticketing.services.waiting_room.entrance import Entrance

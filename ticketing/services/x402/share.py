@@ -14,7 +14,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
-from ticketing.services.checkout import Channel
+from ticketing.services.order_requests import Channel
 from ticketing.services.orders import client_limits
 from ticketing.services.orders.holds import Held
 from ticketing.services.orders.lines import Line
