@@ -3,8 +3,9 @@
 Only what answers requests imports it: web, blueprints, pages, mcp. Services get plain values. A
 schema checks one request. Rules that need the database are in services. Amounts are micro-units.
 
-admissions.py, api_keys.py, audit_log.py, chains.py, collections.py, deposits.py, events.py,
-    gasless.py, images.py, intents.py, members.py, messages.py, money.py, notifications.py,
+admissions.py, api_keys.py, audit_log.py, chains.py, collections.py, crowds.py, deposits.py,
+    events.py, gasless.py, images.py, intents.py, members.py, messages.py, money.py,
+    notifications.py,
     notification_data.py, order_emails.py, payers.py, payouts.py, questions.py, receipts.py,
     reconciliation.py, refunds.py, sales.py, series.py, tenants.py, ticket_types.py, tokens.py,
     transfers.py, vouchers.py, waiting_list.py, waiting_room.py, wallets.py, webhooks.py,

@@ -299,6 +299,12 @@ class RefundReportForm(ChainForm):
     payer = Text(load_default=None, validate=ADDRESS)
 
 
+class CrowdRemovalForm(BaseSchema):
+    """The network of a crowd that is removed."""
+
+    network = Text(required=True, validate=Length(1, 60))
+
+
 class PasswordForm(BaseSchema):
     """The password of the member who is signed in, written once more."""
 

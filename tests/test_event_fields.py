@@ -41,6 +41,7 @@ NOT_SET_BY_ORGANIZERS = {
     "deposits_run_at",
     "deposits_running",
     "is_queueing",
+    "crowds",
 }
 """The columns of an event that are no fields of it."""
 

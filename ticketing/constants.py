@@ -23,6 +23,9 @@ class Ask(StrEnum):
     ATTENDEE = "attendee"
 
 
+MAX_CROWDS, CROWD_WIDEST = 10, {4: 16, 6: 32}
+"""Crowds of an event, and the shortest prefix of one's network, by the version of IP."""
+
 MAX_QUESTIONS = 20
 """Questions of one event that are not archived."""
 

@@ -51,6 +51,9 @@ DEFAULT_ORDERS_PER_CLIENT = 500
 DEFAULT_FREE_PER_CLIENT = 10
 """Free seats of one event per day."""
 
+DEFAULT_CROWD_MOST = 1_000
+"""The most seats that an organizer allows the people of one network to order (a crowd)."""
+
 TEXT_BYTES_OF_CLIENT = 2_000_000
 """Bytes of names, email addresses and answers in orders of one client in a day that are unpaid."""
 

@@ -118,6 +118,9 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     me.patch(voucher, {"tag": "press"})
     me.post(f"{voucher}/disable")
     me.post(f"{vouchers}/batch", {"count": 1})
+    me.put(
+        f"{path}/events/{event['id']}/crowds", {"crowds": [{"network": "192.0.2.1", "seats": 9}]}
+    )
     me.post(f"{path}/events/{event['id']}/deposits/release", {})
     listed = entry_for(acme, event["id"], ticket["id"])
     WaitingListEntry.update(status="waiting", confirmed_at=clock.now()).execute()

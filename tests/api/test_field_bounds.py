@@ -100,6 +100,7 @@ def door(organizer, schema):
         "EventCopy": lambda: Door(
             "POST", f"{events}/{nothing['event_id']}/copy", {"starts": ["2031-06-01T20:00"]}, 404
         ),
+        "CrowdsChange": lambda: Door("PUT", f"{here}/crowds", {"crowds": []}),
         "SeriesChange": lambda: Door("PATCH", f"{organizer.path}/series/none", {}, 404),
         "MessagePreview": lambda: Door(
             "POST", f"{events}/{nothing['event_id']}/messages/preview", message, 404

@@ -33,6 +33,7 @@ API = {
     "door_devices": (READERS, EDITORS),
     "erasure": (ADMINS, ADMINS),
     "events": (READERS, EDITORS),
+    "crowds": (READERS, EDITORS),
     "exports": (READERS, EDITORS),
     "images": (READERS, EDITORS),
     "intents": (READERS, EDITORS_AND_MONEY),
@@ -105,6 +106,7 @@ CONSOLE = {
     "vouchers": (READERS, EDITORS),
     "waiting_list": (READERS, EDITORS),
     "waiting_room": (EDITORS, EDITORS),
+    "crowds": (EDITORS, EDITORS),
     "wallet": (ADMINS, ADMINS),
     "webhooks": (ADMINS, ADMINS),
 }
@@ -131,7 +133,7 @@ EVENT_IN_PATH = {
         "messages",
     ),
     *("questions", "refunds", "sales", "ticket_types", "vouchers", "waiting_list"),
-    "waiting_room",
+    *("crowds", "waiting_room"),
 }
 CONSOLE_EVENT_IN_PATH = {
     *(
@@ -147,7 +149,7 @@ CONSOLE_EVENT_IN_PATH = {
     ),
     *("orders", "publishing", "question_forms", "questions", "refunds", "scanner", "search"),
     *("ticket_type_forms", "ticket_types", "voucher_forms", "vouchers", "waiting_list"),
-    "waiting_room",
+    *("crowds", "waiting_room"),
 }
 """The surfaces that members use who are limited to events, if the path is of one of theirs."""
 

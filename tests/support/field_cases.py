@@ -90,6 +90,13 @@ QUESTION = {
     ),
     "show_at_door": BOOLEAN,
 }
+
+
+def crowd(network, seats=5):
+    """A network behind which many people order."""
+    return {"network": network, "seats": seats}
+
+
 WANTED = ([], [[], None, {}, "x", 1])
 """Of items. Those within the bounds are in tests/api/test_carts.py."""
 
@@ -109,6 +116,16 @@ CASES = {
     "TenantChange": TENANT,
     "EventCreate": {**EVENT, "status": NEW_STATUS},
     "EventChange": {**EVENT, "force": BOOLEAN, "tell_people": BOOLEAN},
+    # What is wrong in one of them is refused at its place: tests/api/test_crowds.py.
+    "CrowdsChange": {
+        "crowds": (
+            [[], [crowd("192.0.2.1/32")], [crowd(f"10.{n}.0.0/16") for n in range(10)]],
+            [
+                *([crowd("192.0.2.1/32")] * 2, None, {}, "x", 1),
+                [crowd(f"10.{n}.0.0/16") for n in range(11)],
+            ],
+        ),
+    },
     "EventCopy": {
         "starts": (
             [["2031-06-01T20:00"], ["1970-01-01T00:00:59", "9999-12-31T23:59"], MANY_STARTS],

@@ -4,7 +4,7 @@ A surface states its guard in its constructor: that decides who may call it (web
 web/secret_guards.py). A view has no rules. To find a rule, follow its service call. The wire format
 is in schemas/, mostly under the same name.
 
-admissions.py, api_keys.py, audit_log.py, collections.py, deposits.py, door_devices.py,
+admissions.py, api_keys.py, audit_log.py, collections.py, crowds.py, deposits.py, door_devices.py,
     erasure.py, events.py, exports.py, images.py, intents.py, members.py, messages.py, money.py,
     notifications.py, passed_ids.py, payouts.py, questions.py, reconciliation.py, refunds.py,
     sales.py, series.py, tenants.py, ticket_types.py, vouchers.py, waiting_list.py, waiting_room.py,

@@ -78,7 +78,7 @@ from ticketing.services.payments import hold_extensions, home_choice, payer_proo
 from ticketing.web import cors, guesses, secret_guards, waiting_room
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.conditional import may_have_changed, of_tag
-from ticketing.web.context import config, limited_client, tenant_of_path
+from ticketing.web.context import address, config, limited_client, tenant_of_path
 from ticketing.web.idempotency import (
     idempotent,
     idempotent_outside_transaction,
@@ -159,6 +159,7 @@ def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
         wanted=all_wanted(body.pop("items")),
         **body,
         client=limited_client(),
+        address=address(),
         buyer_email=buyer.get("email"),
         buyer_name=buyer.get("name"),
         entrance=waiting_room.limited_entrance(),

@@ -25,6 +25,7 @@ from ticketing.config.variables import (
 from ticketing.constants import MAX_SAFE_INTEGER
 from ticketing.credentials import Keyring
 from ticketing.limits import (
+    DEFAULT_CROWD_MOST,
     DEFAULT_EARLY_MOST,
     DEFAULT_FREE_PER_CLIENT,
     DEFAULT_NOTIFICATION_DAYS,
@@ -91,7 +92,8 @@ class Allowed:
 class Config:
     """The settings of a process.
 
-    `early_most`: the largest order, in micro-units, that may be confirmed early.
+    `crowd_most`: the most seats of a crowd (services/orders/crowds.py). `early_most`: the largest
+    order, in micro-units, that may be confirmed early.
     """
 
     keyring: Keyring = field(repr=False)
@@ -109,6 +111,7 @@ class Config:
     unpaid_per_address: int
     orders_per_client: int
     free_per_client: int
+    crowd_most: int
     public_url: str | None
     personal_data_days: int
     notification_days: int
@@ -149,6 +152,7 @@ def load(environ: Mapping[str, str]) -> Config:
             environ, "ORDERS_PER_CLIENT", DEFAULT_ORDERS_PER_CLIENT, 0, MAX_RATE
         ),
         free_per_client=integer(environ, "FREE_PER_CLIENT", DEFAULT_FREE_PER_CLIENT, 0, MAX_RATE),
+        crowd_most=integer(environ, "CROWD_MOST", DEFAULT_CROWD_MOST, 0, MAX_RATE),
         public_url=_public_url(environ),
         personal_data_days=integer(
             environ, "PERSONAL_DATA_DAYS", DEFAULT_PERSONAL_DATA_DAYS, 1, MAX_PERSONAL_DATA_DAYS

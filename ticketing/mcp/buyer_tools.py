@@ -22,7 +22,7 @@ from ticketing.services.orders.lines import all_wanted
 from ticketing.services.waiting_list import entries
 from ticketing.services.x402 import for_agents
 from ticketing.web import guesses, idempotency, origin, rate_limit, waiting_room
-from ticketing.web.context import client, config, limited_client, page_request
+from ticketing.web.context import address, client, config, limited_client, page_request
 
 Arguments = dict[str, Any]
 
@@ -109,7 +109,11 @@ def order_ticket(arguments: Arguments) -> Any:
     entrance = waiting_room.entrance(arguments.pop("waiting_room_token"))
     content = json.dumps([tenant.id, arguments], sort_keys=True)
     order = Order(
-        wanted=all_wanted(arguments.pop("items")), **arguments, client=client(), entrance=entrance
+        wanted=all_wanted(arguments.pop("items")),
+        **arguments,
+        client=client(),
+        address=address(),
+        entrance=entrance,
     )
 
     def place() -> str:

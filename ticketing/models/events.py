@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from peewee import (
+    AnyField,
     BigIntegerField,
     BooleanField,
     ForeignKeyField,
@@ -32,6 +34,27 @@ from ticketing.waiting_room import WaitingRoomMode
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
+class Crowd(TypedDict):
+    """A network (CIDR) whose people may order so many seats of an event together."""
+
+    network: str
+    seats: int
+
+
+class CrowdsField(AnyField):
+    """The crowds of an event, as JSON. NULL: none."""
+
+    field_type = "TEXT"
+
+    def db_value(self, value: Sequence[Crowd]) -> str | None:
+        """Convert crowds for the database."""
+        return json.dumps(value) if value else None
+
+    def python_value(self, value: str | None) -> list[Crowd]:
+        """Convert what is stored to crowds."""
+        return json.loads(value) if value else []
+
+
 class Event(BaseModel):
     """An event of a tenant.
 
@@ -45,6 +68,7 @@ class Event(BaseModel):
     `deposits_release`: who releases deposits (a DepositsRelease). `deposits_run_at`: when the last
     release began. While it is running (`deposits_running`), the worker goes through the orders that
     were tried before.
+    `crowds`: networks from which many people order (services/orders/crowds.py).
     `waiting_room`: when its waiting room opens (a WaitingRoomMode). `is_queueing`: it is open.
     `image_digest`: its picture, of the table `images`.
     `series`: the name of the series that it belongs to, which is the address of its page.
@@ -79,6 +103,7 @@ class Event(BaseModel):
     deposits_release = TextField(default=DepositsRelease.AUTOMATIC)
     deposits_run_at = UtcDateTimeField(null=True)
     deposits_running = BooleanField(default=False)
+    crowds = CrowdsField(null=True, default=list)
     waiting_room = TextField(default=WaitingRoomMode.AUTO)
     is_queueing = BooleanField(default=False)
     image_digest = TextField(null=True)

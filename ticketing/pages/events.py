@@ -41,7 +41,7 @@ from ticketing.services.orders import holds, vouchers
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.pagination import PageRequest
 from ticketing.web import guesses, origin, response_cache, waiting_room
-from ticketing.web.context import client, config, tenant_of_path
+from ticketing.web.context import address, client, config, tenant_of_path
 from ticketing.web.idempotency import form_digests, once, was_sent
 from ticketing.web.waiting_room import Waits
 
@@ -158,6 +158,7 @@ def _order(event: str, form: Mapping[str, Any], wanted: Sequence[Wanted]) -> Ord
         chain_id=form.get("chain_id"),
         voucher=form.get("voucher"),
         client=client(),
+        address=address(),
         form=form_digests(forms.key()),
         buyer_email=form.get("email"),
         buyer_name=form.get("name"),

@@ -224,6 +224,7 @@ def _order_again() -> str:
         wanted=[_again(item) for item in before.items],
         chain_id=before.chain_id,
         client=client(),
+        address=address(),
         buyer_email=before.buyer_email,
         buyer_name=before.buyer_name,
         locale=before.locale,

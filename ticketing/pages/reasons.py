@@ -41,12 +41,21 @@ _REASONS = {
     "too_many_holds": N_(
         "Your network had tickets held longer today and didn't pay for them, so these can't be."
     ),
-    "too_much_unpaid": N_("Your network holds many unpaid tickets. Pay for some, or wait."),
+    "too_much_unpaid": N_(
+        "Your network holds many unpaid tickets. Pay for some, wait, or use another one, such as"
+        " mobile data. The organizer can allow more for yours."
+    ),
     "returned_unpaid": N_(
         "Your network did not pay for its last order of a returned ticket. Wait a few minutes."
     ),
-    "too_many_orders": N_("Your network has made too many orders today. Try again tomorrow."),
-    "too_many_free": N_("Your network has ordered too many free tickets of this event today."),
+    "too_many_orders": N_(
+        "Your network has made too many orders today. Use another one, such as mobile data, or ask"
+        " the organizer to allow more for yours."
+    ),
+    "too_many_free": N_(
+        "Your network has ordered as many free tickets of this event as one may in a day. Use"
+        " another one, such as mobile data, or ask the organizer to allow more for yours."
+    ),
     "too_many_requests": N_(
         "Too many people of your network are here. Wait a minute, then try again."
     ),
@@ -230,6 +239,9 @@ _AT_FIELDS = {
     "audience": "Choose who can still get a message about this event.",
     "after_end": "This is after the end of the event.",
     "not_canceled": "Only an event that is canceled is refunded.",
+    "network": "Write an address, or a network such as 203.0.113.0/24: IPv4 to /16, IPv6 to /32.",
+    "distinct_networks": "Write each network once.",
+    "too_many_crowds": "An event has at most %(max)s of them. Remove one first.",
     "chain": "Choose the network on which buyers pay the price.",
     "no_free_price": "Only where the buyer may pay more. Check that box, or leave this empty.",
     "least_free_price": "Where the buyer may pay more, this is 0, or at least 0.01.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -34,6 +34,7 @@ from ticketing.services.order_requests import Order
 from ticketing.services.orders import (
     answers,
     client_limits,
+    crowds,
     holds,
     intents,
     items,
@@ -131,13 +132,16 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     raises.
     """
     wanted = _checked(tenant_reference, order)
+    event = wanted[0].ticket_type.event
+    if order.client and (crowd := crowds.find(event, order.address)) is not None:
+        of_crowd = crowds.digest(event, crowd, config)
+        order = replace(order, client=(of_crowd,), crowd_seats=crowd["seats"])
     asked = _check_answers(wanted, order)
     if asked is not None and order.client:
         stored_texts.check_all(Limiter.processes)
     # Before the transaction, because in it other orders wait for this one.
     known = order_terms.states_for(wanted)
     with write_transaction():
-        event = wanted[0].ticket_type.event
         uses: Sequence[client_limits.Use] = ()
         client_limits.take_turn(order.client, config)
         if (entrance := _entrance(order, event)) is not None:
@@ -146,7 +150,13 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         if order.client:
             seats, free_seats = lines.seats(wanted), lines.free_seats(wanted)
             uses = client_limits.check(
-                order.client, event.id, seats, free_seats, config, order.text_bytes
+                order.client,
+                event.id,
+                seats,
+                free_seats,
+                config,
+                text_bytes=order.text_bytes,
+                crowd_seats=order.crowd_seats,
             )
         held = holds.hold(wanted, known)
         # Prices, chain or sales may have changed in the meantime. Check the locked rows again.

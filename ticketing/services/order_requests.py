@@ -45,6 +45,8 @@ class Order:
     `answers` are those of the event's questions, by id or identifier.
     `offered_for`: how long the order is held, if it is an offer to somebody who waited.
     `entrance`: that of the event's waiting room. None: this order does not wait in it.
+    `address`: the client's IPv4 address or IPv6 /64, by which it can belong to a crowd of the
+    event. `crowd_seats`: how many seats that may order, once it is known.
     `read`: its only ticket type, if that was read a moment ago. It is locked and checked later.
     """
 
@@ -63,6 +65,8 @@ class Order:
     offered_for: timedelta | None = None
     entrance: Entrance | None = None
     read: TicketType | None = None
+    address: str | None = None
+    crowd_seats: int = 0
 
     @property
     def text_bytes(self) -> int:

@@ -264,6 +264,16 @@ class TestClient:
         work(acme)
         assert len(server.mails) == 61 and "other@example.org" in server.recipients
 
+    def test_the_people_of_a_crowd_all_get_their_tickets(self, acme, server):
+        event, crowd = acme.event(), {"network": "203.0.113.0/24", "seats": 30}
+        path = f"{acme.path}/events/{event['id']}/crowds"
+        assert acme.api().put(path, {"crowds": [crowd]}).status_code == 200
+        ticket = acme.ticket(event, **FREE, capacity=None)
+        for number in range(22):
+            take(acme, ticket, guest(number), "203.0.113.9")
+        work(acme)
+        assert len(server.mails) == 22
+
     def test_a_client_that_pays_is_not_counted(self, acme, server):
         ticket = acme.ticket(capacity=None)
         emails = list(map(guest, range(25)))

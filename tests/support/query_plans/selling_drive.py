@@ -138,6 +138,13 @@ class SellingDrive:
         event = self.acme.event(title="Crowd", waiting_room="off")
         ticket = self.acme.ticket(event, price_amount=0, chain_id=None, capacity=100)
         here, page = f"{self.acme.path}/events/{event['id']}", f"/acme/{event['slug']}"
+        crowd = {"network": "203.0.113.0/24", "seats": 300}
+        assert self.acme.api().put(f"{here}/crowds", {"crowds": [crowd]}).status_code == 200
+        assert self.acme.api().get(f"{here}/crowds").json["crowds"] == [crowd]
+        crowds = f"/console/events/{event['id']}/crowds"
+        member.press(crowds, {"network": "203.0.113.0/24", "seats": "300"})
+        member.open(crowds)
+        member.press(f"{crowds}/remove", {"network": "203.0.113.0/24"})
         member.press(f"/console/events/{event['id']}/waiting-room", {"waiting_room": "on"})
         member.open(f"/console/events/{event['id']}")
         assert self.acme.api().get(f"{here}/waiting-room").json["is_open"]

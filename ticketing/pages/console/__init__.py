@@ -20,6 +20,7 @@ events.py, event_forms.py: the list and one event; its forms: create, change, ca
 publishing.py: publishes an event with its ticket types; the preview of its page
 copies.py: copies an event to other dates; what the page of a series says
 deposits.py: what comes back to who came
+crowds.py: networks from which many people order tickets of an event
 messages.py: writes to the people of an event, and shows what became of that
 images.py: the picture of an event, the logo
 ticket_types.py: the ticket types of an event

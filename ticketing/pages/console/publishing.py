@@ -6,6 +6,7 @@ from werkzeug import Response
 
 from schemas.events import EventSchema
 from schemas.forms import PublishForm
+from ticketing.models.ticket_types import TicketType
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import obstacles, paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
@@ -21,6 +22,9 @@ from ticketing.web.event_scope import ONE_EVENT
 
 SECTION = "events"
 _PREVIEW = "This is a preview. Only you see it, and nothing can be ordered here."
+
+FREE_FOR_MANY = 50
+"""With more free seats than that, people of one network may well need a higher limit."""
 
 blp = ConsoleBlueprint(
     "publishing", __name__, reads={Role.WRITE}, writes={Role.WRITE}, scope=ONE_EVENT
@@ -77,5 +81,14 @@ def _page(event_id: str, form: Form) -> str:
             each.id: [chains.name_of(chain_id, config()) for chain_id in each.chain_ids]
             for each in found.ticket_types
         },
+        has_free_crowd=config().free_per_client > 0
+        and not found.event.crowds
+        and any(_is_free_for_many(each) for each in found.ticket_types),
+        free_most=config().free_per_client,
         form=form,
     )
+
+
+def _is_free_for_many(ticket_type: TicketType) -> bool:
+    is_free = not ticket_type.price_amount and not ticket_type.free_price
+    return is_free and (ticket_type.capacity is None or ticket_type.capacity > FREE_FOR_MANY)

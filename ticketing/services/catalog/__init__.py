@@ -7,6 +7,7 @@ events.py: create, change, publish, cancel. A canceled event voids its admission
 copies.py: an event on other dates, with its ticket types and questions; all or none
 series.py: events that belong together; their names are in one space with those of events
 event_capacity.py: an event's own limit over all its ticket types; not below what is held and sold
+event_crowds.py: networks from which many people order; see services/orders/crowds.py
 ticket_types.py: create, change, publish, cancel. Open orders keep their price and chain
 vouchers.py: create one or many, change, disable. What a code does in an order, and which ticket
     types are hidden without one, is in services/orders/vouchers.py

@@ -36,6 +36,7 @@ _EVENT = (
     "online_join_url",
     "capacity",
     "carts",
+    "crowds",
     "order_questions",
     "attendee_questions",
     "reminder_hours",

@@ -31,7 +31,7 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import RefundAddress
 from ticketing.notification_types import ASKED_FOR, MailKind
 from ticketing.services.mail import recipients
-from ticketing.services.orders import accounts, mailboxes
+from ticketing.services.orders import accounts, crowds, mailboxes
 
 _DAY = timedelta(days=1)
 
@@ -41,7 +41,7 @@ class Budget:
     """What a mail counts for: digests of its mailbox, and of the networks of its client.
 
     The client is the one that made the order, also for what later holders of its tickets do. It is
-    None for an order that was made with a credential, and for a guest's ticket.
+    None for an order that was made with a credential or from a crowd, and for a guest's ticket.
     """
 
     mailbox: str
@@ -58,7 +58,7 @@ def of(mail: Mail, recipient: str, secret_key: str) -> Budget | None:
     if not _is_by_stranger(mail, order):
         return None
     mailbox = credentials.keyed_digest(secret_key, "mailbox", recipients.mailbox(recipient))
-    if order is None:
+    if order is None or crowds.is_of_crowd(order.held_by):
         return Budget(mailbox, None, None)
     return Budget(mailbox, order.held_by, order.held_by_site)
 

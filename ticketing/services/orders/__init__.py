@@ -17,6 +17,7 @@ vouchers.py: finds the voucher of a code, its price, and the ticket types that i
     are stock too
 client_limits.py: what a client without a credential may order: unpaid seats, free seats, orders per
     day; a wider network has a multiple
+crowds.py: networks from which many people order, as their organizer says
 stored_texts.py: how many bytes of text orders store, of all clients together
 accounts.py: the home of an order, and what it received elsewhere; queries that ask both tables
 intents.py: find and list orders; their payment details

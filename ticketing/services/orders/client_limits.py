@@ -142,11 +142,15 @@ def check(
     quantity: int,
     free_seats: int,
     config: Config,
+    *,
     text_bytes: int = 0,
+    crowd_seats: int = 0,
 ) -> Sequence[Use]:
     """Check a client's limits, with this order of `quantity` seats included.
 
     `free_seats` is how many of them cost nothing. `text_bytes` is how much text the order stores.
+    `crowd_seats`: the client is a crowd that may order so many seats of the event. What is less for
+    every client does not apply to it, and so it has no share.
 
     `client`: digests of its networks, from narrow to wide. The wider one has WIDE_FACTOR times the
     limits. A single order may exceed the limit of unpaid seats. Call it in the transaction of the
@@ -157,12 +161,14 @@ def check(
     All clients of its IPv6 /48 together may hold 30. A client that holds none may order 12.
     """
     limits = _limits(config)
+    if crowd_seats:
+        limits = tuple(limit and max(limit, crowd_seats) for limit in limits)
     uses: list[Use] = []
     if not any(limits):
         return uses
     for factor, used in _counts(_ALL_ORDERS, client, event_id):
         orders, first, unpaid, next_end, free, here, next_here, ended, paid, texts = used
-        if config.unpaid_per_address:
+        if config.unpaid_per_address and not crowd_seats:
             uses.append(Use(here or 0, _instant(next_here), ended or 0, bool(paid), factor))
         unpaid_most, orders_most, free_most = (limit * factor or math.inf for limit in limits)
         day_ends = (_instant(first) or clock.now()) + DAY
@@ -234,7 +240,7 @@ def check_returned(client: Sequence[str], event_id: str) -> None:
                 raise ReturnedUnpaid(retry_after=seconds_until(free_at))
 
 
-def _limits(config: Config) -> tuple[int, int, int]:
+def _limits(config: Config) -> tuple[int, ...]:
     return config.unpaid_per_address, config.orders_per_client, config.free_per_client
 
 

@@ -34,6 +34,7 @@ _OF_EVENT = (
     Event.doors_open_at,
     Event.capacity,
     Event.carts,
+    Event.crowds,
     Event.order_questions,
     Event.waiting_room,
     Event.is_queueing,

@@ -1,0 +1,72 @@
+"""Schemas of crowds: networks from which many people order tickets of one event."""
+
+from ipaddress import ip_network
+from typing import Any
+
+from marshmallow import fields, post_load
+
+from schemas.base import BaseSchema, Int, Items, Text, an_id, documented
+from schemas.checks import Length, Range, Rule
+from ticketing.constants import CROWD_WIDEST, MAX_CROWDS, MAX_SAFE_INTEGER
+
+
+def _is_network(text: str) -> bool:
+    try:
+        found = ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return found.prefixlen >= CROWD_WIDEST[found.version]
+
+
+_ARE_DISTINCT = Rule(
+    lambda crowds: len({each["network"] for each in crowds}) == len(crowds),
+    "distinct_networks",
+    "Must not have a network twice.",
+)
+
+
+class CrowdSchema(BaseSchema):
+    """A network, and how many seats of the event its people may order together."""
+
+    network = Text(
+        required=True,
+        validate=[
+            Length(1, 60),
+            Rule(
+                _is_network,
+                "network",
+                "Must be an address or a network, of IPv4 to /16 or of IPv6 to /32.",
+            ),
+        ],
+        metadata=documented("203.0.113.0/24"),
+    )
+    seats = Int(required=True, validate=Range(1, MAX_SAFE_INTEGER), metadata=documented(300))
+
+    @post_load
+    def normalize(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the network in the notation that is stored."""
+        return {**data, "network": str(ip_network(data["network"], strict=False))}
+
+
+class CrowdsChangeSchema(BaseSchema):
+    """All crowds of an event."""
+
+    crowds = Items(
+        fields.Nested(CrowdSchema),
+        required=True,
+        validate=[Length(0, MAX_CROWDS, "items"), _ARE_DISTINCT],
+    )
+
+
+class NamedCrowdSchema(BaseSchema):
+    """A network, and how many seats of the event its people may order together."""
+
+    network = fields.String(required=True, metadata=documented("203.0.113.0/24"))
+    seats = fields.Integer(required=True, metadata=documented(300))
+
+
+class CrowdsSchema(BaseSchema):
+    """The crowds of an event."""
+
+    id = an_id("evt_")
+    crowds = fields.List(fields.Nested(NamedCrowdSchema), required=True)
