@@ -70,6 +70,7 @@ SURFACES = (
     events.blp,
     embed.blp,
     lost_links.blp,
+    lost_links.orders_blp,
     orders.blp,
     papers.blp,
     payee_changes.blp,

@@ -13,8 +13,8 @@ INDEXES = (
     "INDEX entries_of_client ON waiting_list_entries (client, event_id) " + IS_OPEN,
     "INDEX entries_of_site ON waiting_list_entries (client_site, event_id) " + IS_OPEN,
     "INDEX open_offers ON waiting_list_entries (event_id) WHERE status = 'offered'",
-    "INDEX offers_of_event ON waiting_list_entries (event_id, offered_at)"
-    " WHERE intent_id IS NOT NULL",
+    "INDEX ended_offers ON waiting_list_entries (event_id, offered_at)"
+    " WHERE offered_at IS NOT NULL AND status <> 'offered'",
 )
 
 

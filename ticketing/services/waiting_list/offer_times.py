@@ -6,16 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from ticketing.constants import IntentStatus
 from ticketing.limits import SHORT_OFFER, UNPAID_OFFERS
 from ticketing.models.base import literal
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.waiting_list import WaitingListEntry
-from ticketing.waiting_list import DAY_BEGINS, DAY_ENDS, SHORTEST_OFFER
-
-_PAID = (IntentStatus.PROCESSING, IntentStatus.CONFIRMED, IntentStatus.REVERSED)
+from ticketing.waiting_list import DAY_BEGINS, DAY_ENDS, SHORTEST_OFFER, EntryStatus
 
 
 def offer_time(
@@ -68,18 +64,12 @@ def are_short(event_id: str) -> bool:
     Example: of the last four, two expired and one was given up. The next offers are short until two
     of the last four were paid, and four of the last twelve.
     """
-    status = PaymentIntent.status
-    ended = (
-        WaitingListEntry.select(status)
-        .join(PaymentIntent)
-        .where(
-            WaitingListEntry.event == event_id,
-            WaitingListEntry.intent.is_null(False),
-            status != literal(IntentStatus.AWAITING_PAYMENT),
-        )
-        .order_by(WaitingListEntry.offered_at.desc())
+    ended = WaitingListEntry.select(WaitingListEntry.status).where(
+        WaitingListEntry.event == event_id,
+        WaitingListEntry.offered_at.is_null(False),
+        WaitingListEntry.status != literal(EntryStatus.OFFERED),
     )
     most = max(of for _, of in UNPAID_OFFERS)
-    rows: Any = ended.limit(most).tuples()
-    unpaid = [each not in _PAID for (each,) in rows]
+    rows: Any = ended.order_by(WaitingListEntry.offered_at.desc()).limit(most).tuples()
+    unpaid = [status != EntryStatus.ORDERED for (status,) in rows]
     return any(sum(unpaid[:of]) >= number for number, of in UNPAID_OFFERS)
