@@ -179,6 +179,12 @@ class EmptyForm(BaseSchema):
     """A form that only has a button."""
 
 
+class ClientNetworkForm(BaseSchema):
+    """A network from which people ordered: a digest of it, or its number in a waiting room."""
+
+    network = Text(required=True, validate=Length(1, 64))
+
+
 class InvitationForm(BaseSchema):
     """The password that an invited member sets, and their email address if it is not known."""
 

@@ -127,6 +127,7 @@ LOADED_WHEN_USED = (
 """What few processes need, because of its weight. Functions import it, and nothing else."""
 
 SERVICES = (
+    ("client_networks",),
     ("box_office", "x402", "waiting_list"),
     ("checkout", "mail"),
     ("admission_views", "order_requests", "order_terms"),

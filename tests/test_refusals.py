@@ -37,6 +37,7 @@ from ticketing.errors.waiting_list import (
     EntryEnded,
     NotSoldOut,
     OfferMade,
+    TooManyPlaces,
     WaitingListClosed,
     WaitingListFull,
 )
@@ -83,6 +84,7 @@ PROVED_ELSEWHERE = {
     NotSoldOut: "needs mail: tests/payments/test_waiting_list.py",
     WaitingListClosed: "needs mail: tests/payments/test_waiting_list.py",
     WaitingListFull: "needs mail: tests/payments/test_waiting_list.py",
+    TooManyPlaces: "needs mail: tests/payments/test_waiting_list_shares.py",
     EntryEnded: "needs mail: tests/payments/test_waiting_list.py",
     OfferMade: "needs mail: tests/payments/test_waiting_list.py",
     ReturnsClosed: "its clock is moved: tests/payments/test_returns.py",

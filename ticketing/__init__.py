@@ -24,7 +24,7 @@ waiting_list.py: the states of places on waiting lists, and their bounds
 waiting_room.py: when waiting rooms open, why people wait, and for how long their turn lasts
 response_times.py: how fast this process answers, and whether it is overloaded
 links.py: the paths of pages with secrets: /o/, /t/, /x/, /_w/, /_m/ act for their owner,
-    /_p/ pays
+    /_p/ pays, /_l/ shows the orders of an address
 clock.py: the only file that reads the time; how the API writes it
 formats.py: how people read times, amounts and addresses, in pages and mails
 locales.py: the languages of pages and mails; marks and translates sentences

@@ -146,3 +146,22 @@ USED_TURNS_PERCENT, USED_TURNS_LEAST = 2, 5
 
 IDLE_TURN_SECONDS = 120
 """A turn in a waiting room ends after so long without a request, if others of the network wait."""
+
+PLACES_PER_CLIENT = 20
+"""Open places of one client on the waiting lists of one event: unconfirmed, waiting or offered."""
+
+OFFERS_PER_CLIENT = 2
+"""Unpaid offers of one client at a time, of the waiting lists of one event, before others have one.
+"""
+
+PASSED_OVER_FOR = timedelta(hours=1)
+"""For how long a waiting list keeps seats from buyers that are too few for everybody who waits.
+
+A client with OFFERS_PER_CLIENT offers gets one more only for seats that nobody bought for so long.
+"""
+
+UNPAID_OFFERS = ((3, 4), (9, 12))
+"""Offers are short after 3 of the event's last 4 that ended were not paid, or 9 of the last 12."""
+
+SHORT_OFFER = timedelta(hours=3)
+"""How long a short offer is held. The night does not count: from 22:00 to 8:00 at the event."""

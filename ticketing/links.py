@@ -11,6 +11,8 @@ EMBED = "/_e/"
 
 ORDER, PAYMENT, TICKET, TRANSFER, PLACE, MAILBOX = "/o/", "/_p/", "/t/", "/x/", "/_w/", "/_m/"
 PAYEE_CHANGE = "/_r/"
+ORDERS = "/_l/"
+"""The path before the link to all orders of an address (services/mail/lost_links.py)."""
 
 
 def order(intent_id: str, generation: int, keyring: Keyring) -> str:

@@ -26,7 +26,7 @@ MAX_QUANTITY = 4
 """The most seats of an entry. So at most three seats of a ticket type stay empty for a larger one.
 
 Example: the first who waits wants 4, and 3 are free. They stay free until one more is, or until
-somebody who wants 3 or fewer waits behind them.
+somebody who wants 3 or fewer waits behind them. After an hour, everybody can buy them.
 """
 
 DEFAULT_HOURS, MAX_HOURS = 24, 72
@@ -34,6 +34,9 @@ DEFAULT_HOURS, MAX_HOURS = 24, 72
 
 SHORTEST_OFFER = timedelta(minutes=30)
 """If an offer would end sooner, nobody can wait any more."""
+
+DAY_BEGINS, DAY_ENDS = 8, 22
+"""Hours at the event: between them, the time of a short offer runs."""
 
 UNCONFIRMED_FOR = timedelta(hours=48)
 """After so long, an entry is deleted whose address was not confirmed."""

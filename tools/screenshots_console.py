@@ -123,6 +123,7 @@ CONSOLE_SHOTS = (
     _shot("event-cancel", partial(_event, page="/cancel")),
     _shot("event-copy", partial(_event, page="/copy")),
     _shot("event-messages", partial(_event, page="/messages")),
+    _shot("event-networks", partial(_event, page="/networks")),
     _shot("series", lambda shop: f"/console/series/{_series(shop)}"),
     Shot("series", lambda shop: f"{shop.stack.url}/{TENANT}/{_series(shop)}"),
     _shot("ticket-type", _ticket_type),

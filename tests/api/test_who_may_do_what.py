@@ -75,6 +75,7 @@ CONSOLE = {
     "attendee_erasure": (ADMINS, ADMINS),
     "audit_log": (ADMINS, ADMINS),
     "chosen_attendees": (EDITORS, EDITORS),
+    "client_networks": (READERS, EDITORS),
     "copies": (EDITORS, EDITORS),
     "deposits": (READERS, ADMINS),
     "door": (EDITORS, EDITORS),
@@ -138,6 +139,7 @@ EVENT_IN_PATH = {
 CONSOLE_EVENT_IN_PATH = {
     *(
         "attendees",
+        "client_networks",
         "deposits",
         "door",
         "event_forms",

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.factories import Api, cli
 from ticketing import clock
+from ticketing.services import client_networks
 from ticketing.services.access import blocked_networks
 
 BAD, NEIGHBOR = "2001:db8:7:1::5", "2001:db9::5"
@@ -106,3 +107,20 @@ def test_what_is_no_network_or_too_wide_is_refused(app, network):
 @pytest.mark.parametrize("hours", ["0", "721"])
 def test_a_block_has_an_end(app, hours):
     assert "hours:" in cli(app, "networks", "block", BLOCKED, "--hours", hours, exit_code=1)
+
+
+def test_the_names_of_the_console_are_found_among_addresses(acme, event):
+    ticket = acme.ticket(event)
+    body = {"event_id": event["id"], "ticket_id": ticket["id"]}
+    addresses = ("192.0.2.7", BAD)
+    for address in addresses:
+        here = {"environ_overrides": {"REMOTE_ADDR": address}}
+        answer = Api(acme.app.test_client()).post(f"{acme.checkout}/preflight", body, **here)
+        assert answer.status_code == 201
+    config = acme.app.extensions["ticketing"]
+    shown = {each.name for each in client_networks.of_event(acme.id, event["id"], config)}
+    listed = cli(acme.app, "networks", "name", *addresses, "192.0.2.8").splitlines()
+    names = dict(reversed(line.split("  ")) for line in listed)
+    assert {names[each] for each in addresses} == shown and names["192.0.2.8"] not in shown
+    with pytest.raises(AssertionError):
+        cli(acme.app, "networks", "name", "192.0.2.0/24")

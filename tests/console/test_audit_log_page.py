@@ -90,7 +90,7 @@ def test_every_change_over_the_api_has_words(api):
     changes -= {"messages_preview_message"}
     by_oneself = {"tokens_accept_invitation", "passwords_reset", "passwords_change"}
     by_oneself |= {"sessions_begin", "second_factors_codes_made"}
-    by_oneself |= {"connected_apps_connect", "connected_apps_end"}
+    by_oneself |= {"connected_apps_connect", "connected_apps_end", "client_networks_cancel"}
     for what in ("app", "passkey"):
         by_oneself |= {f"second_factors_{what}_added", f"second_factors_{what}_removed"}
     assert set(ACTIONS) == changes | by_oneself

@@ -93,6 +93,7 @@ BROKEN = [
     ({"held_is_live": "ticket"}, change("ticket", "held = 0")),
     ({"pool_agrees": "ticket"}, change("ticket", "offered = 1")),
     ({"waiting_agrees": "ticket"}, change("ticket", "waiting = 1")),
+    ({"idle_agrees": "ticket"}, change("ticket", "idle = 1")),
     ({"sold_is_admitted": "ticket"}, change("ticket", "sold = sold - 1")),
     ({"sold_is_admitted": "ticket"}, change("ticket", "sold = 0")),
     ({"sold_is_admitted": "ticket"}, change("admission", "status = 'void'")),

@@ -9,7 +9,7 @@ from ticketing.web import auth, origin
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config
 
-HIDDEN = ("_m", "_p", "_r", "_w", "console", "door", "o", "t", "v1", "x")
+HIDDEN = ("_l", "_m", "_p", "_r", "_w", "console", "door", "o", "t", "v1", "x")
 """The first words of paths that have secrets, or that nobody searches for."""
 
 _PLAIN = "text/plain; charset=utf-8"

@@ -13,6 +13,7 @@ from ticketing.errors import (
     NotSoldOut,
     TooManyJoins,
     TooManyMails,
+    TooManyPlaces,
     WaitingListClosed,
     WaitingListFull,
 )
@@ -43,6 +44,7 @@ cors.open_to_all(blp)
     NotSoldOut,
     WaitingListClosed,
     WaitingListFull,
+    TooManyPlaces,
     BelowMinimum,
     AboveMaximum,
     MailNotConfigured,

@@ -6,7 +6,7 @@ import click
 from flask.cli import AppGroup
 
 from ticketing import clock
-from ticketing.cli.base import command, json_option, show
+from ticketing.cli.base import command, config, json_option, show
 from ticketing.services.access import blocked_networks
 
 group = AppGroup("networks", help="Block networks of attackers, without a restart.")
@@ -48,3 +48,18 @@ def list_networks(as_json: bool) -> None:
         return
     for network, until in found:
         click.echo(f"{network}  {until}")
+
+
+@group.command("name")
+@click.argument("networks", nargs=-1, required=True, metavar="ADDRESS...")
+@command
+def name(networks: tuple[str, ...]) -> None:
+    """Print the name under which the console's page Networks shows each ADDRESS.
+
+    The service stores no addresses. Take those of the time in question from its log, or from that
+    of a proxy, and look for the name of the page among them.
+    """
+    for each in networks:
+        click.echo(
+            f"{blocked_networks.name_of(blocked_networks.parse(each), config().keyring)}  {each}"
+        )

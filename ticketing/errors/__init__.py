@@ -71,6 +71,7 @@ TicketingError
 │   ├── NotSoldOut                 not_sold_out
 │   ├── WaitingListClosed          waiting_list_closed
 │   ├── WaitingListFull            waiting_list_full
+│   ├── TooManyPlaces              too_many_places
 │   ├── EntryEnded                 entry_ended
 │   ├── OfferMade                  offer_made
 │   ├── BoxOfficeFull              box_office_full

@@ -24,6 +24,13 @@ class WaitingListFull(Conflict):
     detail = "Too many people wait for this ticket type already."
 
 
+class TooManyPlaces(Conflict):
+    """The client has as many open places on the waiting lists of an event as it may."""
+
+    code = "too_many_places"
+    detail = "Too many people of this network wait for this event already."
+
+
 class EntryEnded(Conflict):
     """The entry was ordered, canceled, or has expired."""
 

@@ -84,7 +84,8 @@ class TicketType(BaseModel):
     `deposit_amount`: what comes back of the price of who came: services/payments/deposits.py.
 
     `allow_waitinglist`: people may wait for it once it is sold out. `waiting`: how many entries
-    wait. While any does, nobody else can buy: see services/waiting_list.
+    wait. `idle`: how many of these close the sale to nobody. While any other waits, nobody else can
+    buy: see services/waiting_list.
 
     `chain_id` is the network that is proposed to buyers, `chain_ids` all on which they may pay.
     `several_chains` are these if there are several: `chain_id` is the first then.
@@ -125,6 +126,7 @@ class TicketType(BaseModel):
     deposit_amount = BigIntegerField(default=0)
     allow_waitinglist = BooleanField(default=False)
     waiting = BigIntegerField(default=0)
+    idle = BigIntegerField(default=0)
     min_per_order = IntegerField()
     max_per_order = IntegerField()
     sales_start_at = UtcDateTimeField(null=True)
@@ -157,13 +159,13 @@ class TicketType(BaseModel):
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether somebody waits for what becomes free."""
-        return bool(self.waiting)
+        """Whether somebody waits for what becomes free, and nobody else can buy it."""
+        return bool(self.waiting > self.idle)
 
     @property
     def buyable(self) -> int | None:
         """How many tickets buyers can hold: none while somebody waits. None: unlimited."""
-        return 0 if self.waiting else self.available
+        return 0 if self.is_waited_for else self.available
 
     @property
     def in_pool(self) -> int:

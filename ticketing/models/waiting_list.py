@@ -17,6 +17,10 @@ class WaitingListEntry(BaseModel):
     same (services/mail/recipients.py): it has one open entry of a ticket type. `client` and
     `client_site`: digests of the networks from which they joined. All of these are null once the
     person was erased.
+
+    `passed_over_at`: when seats were free for the first time that it could not get. `idle_since`:
+    since when it closes the sale to nobody (null: it does, while it waits). See
+    services/waiting_list/passed_over.py.
     """
 
     id = TextField(primary_key=True)
@@ -40,6 +44,8 @@ class WaitingListEntry(BaseModel):
     confirmed_at = UtcDateTimeField(null=True)
     offered_at = UtcDateTimeField(null=True)
     offer_expires_at = UtcDateTimeField(null=True)
+    passed_over_at = UtcDateTimeField(null=True)
+    idle_since = UtcDateTimeField(null=True)
 
     # No column: services.waiting_list sets it for responses. Of those who wait, from 1.
     place: int | None

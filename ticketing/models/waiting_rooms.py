@@ -98,7 +98,8 @@ class WaitingRoomTurn(BaseModel):
 
     `place`: the id in their token. `client`: a digest of their network. `site`: the same of the
     wide network. `seen`: about when they asked for something the last time. `used`: they have
-    ordered.
+    ordered. `bars`: no turn, but a mark of the organizer: the people of a network come after the
+    others.
     """
 
     event = ForeignKeyField(Event)
@@ -110,6 +111,7 @@ class WaitingRoomTurn(BaseModel):
     seen = BigIntegerField(default=0)
     ends_at = UtcDateTimeField()
     used = BooleanField(default=False)
+    bars = BooleanField(default=False)
 
     class Meta:
         table_name = "waiting_room_turns"

@@ -8,6 +8,7 @@ from ticketing import credentials
 from ticketing.errors import NotFound, TicketingError, TooManyRequests
 from ticketing.limits import CallClass
 from ticketing.locales import N_
+from ticketing.services.mail import lost_links
 from ticketing.services.orders import holders, intents, mailboxes
 from ticketing.services.payments import payee_changes
 from ticketing.web.auth import Counts, Security
@@ -154,6 +155,23 @@ class PlaceLink(Page):
     def counts(self) -> Counts:
         """Count a good link by its place, because many can share one address."""
         return Counts(CallClass.ORDER, g.place) if "place" in g else Counts(CallClass.CHECKOUT)
+
+
+@dataclass(frozen=True)
+class OrdersLink(Page):
+    """Requires the token of a mail with lost links in the path. Sets `g.orders_link`."""
+
+    def check(self) -> None:
+        """Read the token. NotFound: it has ended, or is no token."""
+        token = (request.view_args or {})["link"]
+        found = lost_links.read_link(token, config().keyring)
+        if found is None:
+            raise NotFound(N_("This link has ended. Ask for the links of your orders again."))
+        g.orders_link = found
+
+    def counts(self) -> Counts:
+        """Count by address: nobody needs such a page often."""
+        return Counts(CallClass.CHECKOUT)
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,7 @@ _REASONS = {
     "not_sold_out": N_("You need not wait: this ticket is on sale."),
     "waiting_list_closed": N_("Nobody can wait for this ticket at the moment."),
     "waiting_list_full": N_("Too many people wait for this ticket already."),
+    "too_many_places": N_("Too many people of your network wait for this event already."),
     "entry_ended": N_("This place on the waiting list has ended."),
     "offer_made": N_("Tickets were offered for this place a moment ago. Look again."),
     "too_many_joins": N_(

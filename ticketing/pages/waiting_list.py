@@ -18,7 +18,7 @@ from ticketing.pages.forms import Form
 from ticketing.pages.guards import PlaceLink, Visitor
 from ticketing.services.catalog import public_listing
 from ticketing.services.pagination import PageRequest
-from ticketing.services.waiting_list import entries, offers
+from ticketing.services.waiting_list import entries, offer_times, offers
 from ticketing.waiting_list import MAX_QUANTITY
 from ticketing.web.context import client, config, tenant_of_path
 
@@ -76,7 +76,7 @@ def _join_page(event: str, form: Form, lately: datetime | None = None) -> str:
         event=listing.event,
         ticket_type=ticket_type,
         most=min(MAX_QUANTITY, ticket_type.max_per_order),
-        hours=listing.event.waiting_list_hours,
+        hours=offer_times.hours(listing.event),
         writes_mail=config().smtp is not None,
         form=form,
         lately=lately,

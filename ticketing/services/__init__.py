@@ -1,10 +1,11 @@
 """Business logic. Services take plain values, return models, and raise the errors of `errors`.
 
-Imports run down one list, SERVICES in tests/test_architecture.py: box_office x402
-waiting_list, checkout mail,
+Imports run down one list, SERVICES in tests/test_architecture.py: client_networks,
+box_office x402 waiting_list, checkout mail,
 admission_views, door exports, catalog, payments, access, orders, notifications. A service that
 writes opens the transaction, and records its facts in it (services/notifications/feed.py).
 
+client_networks.py: who holds and waits for what of an event, by network; cancels what one has
 checkout.py: what an order must meet: sales window, quantity, credential, maximum amount, payable
     chain. Preflight holds, prices and issues an address in one transaction; purchase reads the
     chain and settles; cancel only what has received nothing

@@ -130,7 +130,7 @@ def _state_of(tenant_id: Any, event_id: Any) -> ModelSelect[Tenant]:
         | EventStock.capacity.is_null()
         | (EventStock.capacity - EventStock.sold >= least)
     )
-    is_of_event, is_waited_for = TicketType.event == event_id, TicketType.waiting > 0
+    is_of_event, is_waited_for = TicketType.event == event_id, TicketType.waiting > TicketType.idle
     return (
         Tenant.select(
             Tenant.revision,

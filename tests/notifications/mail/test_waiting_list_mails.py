@@ -147,3 +147,13 @@ def test_these_mails_fit_on_a_phone_in_each_language(acme, server, time, ticket,
         for mail in mails:
             page.set_content(mail)
             assert page.evaluate("document.documentElement.scrollWidth") <= 360, mail[:200]
+
+
+def test_a_mail_does_not_leave_after_its_offer_ended(acme, server, time, ticket, holder):
+    wait(acme, ticket, "ada@example.org")
+    sent(acme, server)
+    free(acme, holder)
+    offer(acme.app)
+    time.forward(hours=24)
+    assert sent(acme, server) == []
+    assert not Mail.select().where(Mail.status == "waiting").exists()

@@ -20,7 +20,12 @@ ALLOWED = {
         r"(pages_console_)?waiting_list\.list_\w+ searches entries_of_event, then looks at status"
     ),
     "Of all events, who waits, has an offer, or has not confirmed it for two days: few.": (
-        r"worker walks (entries_(unconfirmed|offered)|types_waited_for)"
+        r"worker walks (entries_(unconfirmed|offered)|open_offers|types_waited_for)"
+    ),
+    "The orders of one address, those that were paid first: few, unless a stranger made them.": (
+        r"(worker|pages_orders_of_address\.show_orders)"
+        r" (searches intents_of_buyer, then looks at amount_received status strays_version"
+        r"|sorts (tenants|events|payment_intents))"
     ),
     "Every ten minutes, the ticket types with a deposit.": r"worker walks types_with_deposits",
     "What comes next, of all organizers, of whom this database has few, until a page is full.": (

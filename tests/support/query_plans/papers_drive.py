@@ -13,6 +13,7 @@ from tests.support.photos import photo
 from tests.support.query_plans.catalog_drive import MemberBrowser
 from ticketing import clock, credentials, links
 from ticketing.models.members import Member
+from ticketing.services.mail import lost_links
 
 _UPLOAD = re.compile(r'action="([^"]*)" enctype="multipart/form-data"')
 SETTINGS = "/console/settings"
@@ -48,6 +49,9 @@ class PapersDrive:
         self._submit(anybody, order, f"{order}/email", {"email": "papers@example.org"})
         lost = "/_f/acme"
         self._submit(anybody, lost, lost, {"email": "papers@example.org"})
+        config = self.app.extensions["ticketing"]
+        url, _ = lost_links.link(self.acme.id, "papers@example.org", config)
+        self._look_at(anybody, url.removeprefix(config.public_url))
         self._forget_a_password(anybody)
 
     def _forget_a_password(self, anybody: Any) -> None:

@@ -13,6 +13,7 @@ from tests.support.waiting import SAME_ORIGIN, page_of
 from ticketing import clock, ids
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.services.payments import deposits
@@ -131,6 +132,13 @@ class SellingDrive:
         member.press(f"/console/events/{event['id']}/waiting-list/{found[4].id}/cancel", {})
         assert browser.post(f"{page_of(found[5])}/leave", **asked).status_code == 303
         member.open(f"/console/events/{event['id']}/waiting-list")
+        networks = f"/console/events/{event['id']}/networks"
+        member.open(networks)
+        order = self.acme.preflight(other, quantity=1)
+        held = PaymentIntent.select().where(PaymentIntent.event == event["id"])
+        digest = next((each.held_by for each in held if each.held_by), "0" * 64)
+        assert order.status_code in (201, 409)
+        member.press_once(f"{networks}/cancel", {"network": digest})
         Event.update(doors_open_at=clock.now()).where(Event.id == event["id"]).execute()
         self._work()
 
@@ -153,6 +161,8 @@ class SellingDrive:
         # One network has one turn at a time, so only this browser is admitted.
         eventually(lambda: b"idempotency_key" in browser.get(page, **asked).data)
         assert self.acme.preflight(ticket).status_code == 429
+        member.open(f"/console/events/{event['id']}/networks")
+        member.press_once(f"/console/events/{event['id']}/networks/cancel", {"network": "n1"})
         member.press(f"/console/events/{event['id']}/waiting-room", {"waiting_room": "off"})
 
     def _come(self, member: MemberBrowser) -> None:

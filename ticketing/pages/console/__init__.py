@@ -27,6 +27,7 @@ ticket_types.py: the ticket types of an event
 vouchers.py: the vouchers of an event: one, many at once, their uses
 waiting_list.py: who waits for tickets of an event; offers out of turn
 waiting_room.py: when the waiting room of an event opens
+client_networks.py: who holds and waits for what of an event, by network; cancels what one has
 questions.py: what an event asks, and the counted answers
 obstacles.py: why nobody can buy, in sentences with links; services/catalog/obstacles.py decides
 wallet.py: sets the wallet, only after its first address was compared

@@ -70,6 +70,7 @@ ACTIONS = {
     "waiting_list_offer_out_of_turn": "Offered to somebody who waits",
     "waiting_list_cancel_entry": "Place on the waiting list ended",
     "crowds_put_crowds": "Crowds changed",
+    "client_networks_cancel": "Unpaid orders and places of a network canceled",
     "deposits_release_deposits": "Deposits released",
     "vouchers_create_voucher": "Voucher created",
     "vouchers_create_vouchers": "Vouchers created",

@@ -123,7 +123,7 @@ def _over(event: Event) -> Reason:
 
 
 def _sold_out(ticket_type: TicketType, event: Event) -> Reason:
-    if ticket_type.waiting:
+    if ticket_type.is_waited_for:
         return Reason(
             "People wait for it. What becomes free goes to them.",
             "See who waits",

@@ -12,7 +12,8 @@ from datetime import timedelta
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-from ticketing import clock
+from ticketing import clock, credentials
+from ticketing.credentials import Keyring
 from ticketing.db.connection import UNAVAILABLE, write_transaction
 from ticketing.errors import Invalid, NotFound
 from ticketing.models.blocked_networks import BlockedNetwork
@@ -30,6 +31,9 @@ WIDEST = {4: 8, 6: 16}
 NARROWEST = {4: 32, 6: 64}
 """A client with one IPv6 address controls its /64."""
 
+SHOWN, NAME_LENGTH = {4: 32, 6: 48}, 8
+"""The networks that the console shows, by the first digits of their digest."""
+
 
 def parse(text: str) -> Network:
     """Return a network in CIDR notation; an address alone is a network, too. Invalid."""
@@ -44,6 +48,19 @@ def parse(text: str) -> Network:
             {"network": [f"Must be from /{WIDEST[found.version]} to /{NARROWEST[found.version]}."]}
         )
     return found
+
+
+def name_of(network: Network, keyring: Keyring) -> str:
+    """Return the short name under which the console shows the clients of a network.
+
+    It shows IPv6 networks as /48. Invalid for one that is wider, or for an IPv4 network.
+    """
+    widest = SHOWN[network.version]
+    if network.prefixlen < widest:
+        raise Invalid({"network": [f"The console shows networks of /{widest}."]})
+    wide = network.supernet(new_prefix=widest)
+    text = str(wide.network_address) if wide.version == 4 else str(wide)
+    return credentials.keyed_digest(keyring.current, "held-by", text)[:NAME_LENGTH]
 
 
 def block(network: Network, hours: int) -> BlockedNetwork:

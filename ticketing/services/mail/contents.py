@@ -24,7 +24,6 @@ from ticketing.services.mail import (
     order_contents,
     payee_contents,
     recipients,
-    values,
     waiting_contents,
 )
 from ticketing.services.mail.plain_text import plain
@@ -156,15 +155,15 @@ def _wallet(mail: Mail, config: Config) -> Facts | None:
 
 
 def _lost_links(mail: Mail, config: Config) -> Facts | None:
-    found = lost_links.orders_of(mail.tenant_id, mail.recipient or "")
+    """Its orders, those that were paid first, and a link to all of them if they are many."""
+    email = mail.recipient or ""
+    found = lost_links.orders_of(mail.tenant_id, email, (mail.client, mail.client_site))
     if not found:
         return None
-    return {
-        "orders": [
-            {"event": values.event(each.event, config), "url": values.order_link(each, config)}
-            for each in found
-        ]
-    }
+    facts: Facts = {"orders": lost_links.shown(found, config), "all_url": None}
+    if len(found) == lost_links.MOST_LINKS < lost_links.count(mail.tenant_id, email):
+        facts["all_url"], facts["until"] = lost_links.link(mail.tenant_id, email, config)
+    return facts
 
 
 _READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {

@@ -4,9 +4,9 @@ An event with a capacity of its own has a row in `event_stock`. It changes befor
 The parameter `capped_event` is the id of such an event, if the ticket type counts in its capacity.
 seats.py moves all seats of an order.
 
-`waiting` counts entries of a waiting list. While anybody waits for a ticket type, buyers hold
-nothing of it: only what is held for those who wait (`for_waiting`) can be. See
-services/waiting_list.
+`waiting` counts entries of a waiting list, and `idle` those of them that leave the sale open. While
+any other waits for a ticket type, buyers hold nothing of it: only what is held for those who wait
+(`for_waiting`) can be. See services/waiting_list.
 
 Example: of 10 seats, 2 are held and 7 sold. Two buyers want 1 each. The first UPDATE makes it 3 and
 7. The second one finds 3 + 7 + 1 > 10, changes no row, and its buyer gets SoldOut. When the first
@@ -56,6 +56,7 @@ OF_TICKET_TYPE = (
     TicketType.taken,
     TicketType.returned_wanted_at,
     TicketType.waiting,
+    TicketType.idle,
     TicketType.min_per_order,
     TicketType.max_per_order,
     TicketType.sales_start_at,
@@ -67,7 +68,7 @@ OF_TICKET_TYPE = (
 
 _WANTED_EVERY = timedelta(minutes=1)
 
-_NOBODY_WAITS = TicketType.waiting == literal(0)
+_NOBODY_WAITS = TicketType.waiting <= TicketType.idle
 
 
 class StockMoved(Exception):
@@ -176,6 +177,13 @@ _OF_EVENT = (
     EventStock.waiting,
 )
 
+
+@Prepared
+def _idle(of: Any, entries: Any) -> ModelUpdate:
+    idle = TicketType.idle + entries
+    return TicketType.update(idle=idle).where(TicketType.id == of, idle >= 0)
+
+
 _ticket_type = _Changes(TicketType, TicketType.id, OF_TICKET_TYPE, _COUNTED, _NOBODY_WAITS)
 _pool = _Pool()
 _event = _Changes(EventStock, EventStock.event, _OF_EVENT, (EventStock.capacity, EventStock.sold))
@@ -220,6 +228,7 @@ def _is_waited_for(event_stock: EventStock) -> bool:
     waited_for = TicketType.select(TicketType.id).where(
         TicketType.event == event_stock.event_id,
         TicketType.waiting > literal(0),
+        ~_NOBODY_WAITS,
         TicketType.status == Publication.PUBLISHED,
         TicketType.admission,
         has_some,
@@ -232,6 +241,12 @@ def wait(ticket_type_id: str, entries: int, capped_event: str | None) -> None:
     if capped_event is not None and _event.wait.run(of=capped_event, entries=entries) != 1:
         raise _moved(capped_event, -entries)
     if _ticket_type.wait.run(of=ticket_type_id, entries=entries) != 1:
+        raise _moved(ticket_type_id, -entries)
+
+
+def idle(ticket_type_id: str, entries: int) -> None:
+    """Count so many more of those who wait as closing the sale to nobody, or fewer. StockMoved."""
+    if _idle.run(of=ticket_type_id, entries=entries) != 1:
         raise _moved(ticket_type_id, -entries)
 
 
@@ -290,7 +305,8 @@ def is_pool_open(event: Event) -> bool:
 
 def in_pool(ticket_type: TicketType, event: Event) -> int:
     """Return how many seats that are given back can be ordered now, if nothing else is left."""
-    return ticket_type.in_pool if is_pool_open(event) and not ticket_type.waiting else 0
+    is_closed = ticket_type.is_waited_for or not is_pool_open(event)
+    return 0 if is_closed else ticket_type.in_pool
 
 
 def most_of_pool(ticket_type: TicketType) -> int:

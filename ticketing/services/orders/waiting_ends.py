@@ -108,6 +108,8 @@ def _end_all(event: Event, ticket_type: TicketType, status: EntryStatus) -> None
     WaitingListEntry.update(status=status, **NOBODY).where(of_them).execute()
     is_counted = event.capacity is not None and ticket_type.admission
     stock.wait(ticket_type.id, -len(found), event.id if is_counted else None)
+    idle = [each for each in found if each.idle_since is not None]
+    stock.idle(ticket_type.id, -len(idle))
 
 
 def _mails(ended: Iterable[WaitingListEntry]) -> list[dict[str, object]]:

@@ -296,6 +296,7 @@ RULES: dict[str, Callable[[Scope], Rows]] = {
         stock_rules.held_is_live,
         stock_rules.pool_agrees,
         stock_rules.waiting_agrees,
+        stock_rules.idle_agrees,
         stock_rules.sold_is_admitted,
         stock_rules.event_stock_agrees,
         reconciled_vouchers.voucher_usages_match,

@@ -29,6 +29,7 @@ def is_doubtful_ticket_type() -> Any:
         | (TicketType.sold != sold)
         | pool
         | (TicketType.waiting != _waiting())
+        | (TicketType.idle != _idle())
     )
 
 
@@ -85,6 +86,12 @@ def waiting_agrees(scope: Scope) -> Rows:
     """What waits is the number of entries of the waiting list that do."""
     for ticket_type, waiting, entries in _stock_differs(TicketType.waiting, _waiting(), scope):
         yield [ticket_type], f"{waiting} wait, but the waiting list has {entries} who do"
+
+
+def idle_agrees(scope: Scope) -> Rows:
+    """As many of those who wait leave the sale open as the waiting list says."""
+    for ticket_type, idle, entries in _stock_differs(TicketType.idle, _idle(), scope):
+        yield [ticket_type], f"{idle} who wait leave the sale open, {entries} by the waiting list"
 
 
 def event_stock_agrees(scope: Scope) -> Rows:
@@ -172,6 +179,11 @@ def _waiting() -> Any:
         WaitingListEntry.ticket_type == TicketType.id,
         WaitingListEntry.status == literal(EntryStatus.WAITING),
     )
+
+
+def _idle() -> Any:
+    """Return the SQL count of the entries that wait for a ticket type, and leave its sale open."""
+    return _waiting().where(WaitingListEntry.idle_since.is_null(False))
 
 
 def _sum(column: Field[Any]) -> Any:

@@ -23,9 +23,11 @@ from ticketing.errors import (
     NotSoldOut,
     OfferMade,
     TooManyJoins,
+    TooManyPlaces,
     WaitingListClosed,
     WaitingListFull,
 )
+from ticketing.limits import PLACES_PER_CLIENT, WIDE_FACTOR
 from ticketing.models.base import literal
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
@@ -66,7 +68,8 @@ def join(
     Nobody learns whether the address waits already: it gets the link of its place again.
 
     NotFound. NotSoldOut, WaitingListClosed, WaitingListFull, BelowMinimum, AboveMaximum.
-    MailNotConfigured. Invalid for an address that no mail reaches. TooManyJoins. TooManyMails.
+    MailNotConfigured. Invalid for an address that no mail reaches. TooManyJoins, TooManyPlaces.
+    TooManyMails.
     """
     ticket_type = _shown(tenant.id, event_reference, ticket_id)
     if config.smtp is None:
@@ -85,6 +88,8 @@ def join(
     with write_transaction():
         kind = MailKind.WAITING_LIST_JOINED
         counted = asked_mails.count(client, kind, JOINS_PER_CLIENT, TooManyJoins)
+        # Also if the address waits already: else the answer would tell that.
+        _check_places(ticket_type.event_id, client)
         one_at_a_time(f"entries of {mailbox}")
         entry_id = _write(ticket_type, mailbox, wanted, counted)
         return asked_mails.add_once(tenant.id, kind, entry_id, mailbox, config, **counted)
@@ -151,6 +156,23 @@ def _write(
     if found.status == EntryStatus.UNCONFIRMED:
         change(found, **wanted)
     return str(found.id)
+
+
+def _check_places(event_id: str, client: Sequence[str]) -> None:
+    """Check that a client may have one more open place of an event. TooManyPlaces.
+
+    `client`: digests of its networks, from narrow to wide; the wide one may have WIDE_FACTOR times
+    as many. Call it after `asked_mails.count`, which lets others of the client wait.
+    """
+    networks = (WaitingListEntry.client, WaitingListEntry.client_site)
+    for place, (column, network) in enumerate(zip(networks, client, strict=False)):
+        open_places = WaitingListEntry.select().where(
+            column == network,
+            WaitingListEntry.event == event_id,
+            WaitingListEntry.status.in_([literal(status) for status in OPEN]),
+        )
+        if open_places.count() >= PLACES_PER_CLIENT * WIDE_FACTOR**place:
+            raise TooManyPlaces
 
 
 def confirm(entry_id: str) -> None:
@@ -234,9 +256,11 @@ def lock(entry_id: str) -> tuple[Event, WaitingListEntry]:
 
 
 def count(event: Event, entry: WaitingListEntry, entries: int) -> None:
-    """Count so many more entries as waiting, or fewer, for the ticket type of an entry."""
+    """Count an entry that begins to wait (1), or ends (-1), for its ticket type."""
     is_counted = event.capacity is not None and entry.ticket_type.admission
     stock.wait(entry.ticket_type_id, entries, event.id if is_counted else None)
+    if entry.idle_since is not None:
+        stock.idle(entry.ticket_type_id, entries)
 
 
 def change(entry: WaitingListEntry, **columns: Any) -> None:

@@ -5,23 +5,19 @@ the end of the waiting and the mails about it, so a worker that is killed loses 
 nothing twice.
 
 Example: Ada waits for 2 seats, then Bob for 1, then Eve for 1. One seat becomes free: it is Bob's,
-because Ada's two do not fit. Then two more: they are Ada's.
+because Ada's two do not fit. Then two more: they are Ada's. candidates.py has the rule.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-
-from peewee import ModelSelect
+from collections.abc import Sequence
 
 from ticketing import clock
 from ticketing.config import Config
-from ticketing.constants import Publication
-from ticketing.db.connection import write_transaction
-from ticketing.errors import EntryEnded, TicketingError, WaitingListClosed
+from ticketing.db.connection import one_at_a_time, write_transaction
+from ticketing.errors import EntryEnded, TicketingError, TooMany, WaitingListClosed
 from ticketing.models.base import literal
-from ticketing.models.events import Event
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.notification_types import MailKind
@@ -29,10 +25,11 @@ from ticketing.services import checkout, order_terms
 from ticketing.services.leases import LeaseHolder
 from ticketing.services.notifications import mail_queue
 from ticketing.services.order_requests import Order
-from ticketing.services.orders import holds, intents, stock, waiting_ends, waiting_rules
+from ticketing.services.orders import holds, intents, waiting_ends
 from ticketing.services.orders.lines import Wanted
-from ticketing.services.waiting_list import entries
-from ticketing.waiting_list import SHORTEST_OFFER, EntryStatus
+from ticketing.services.waiting_list import candidates, entries, offer_times, passed_over
+from ticketing.services.waiting_list.candidates import Candidate, Refused
+from ticketing.waiting_list import EntryStatus
 
 LEASE = "waiting lists"
 
@@ -61,17 +58,22 @@ class Offering:
 
     def _serve(self, event_id: str) -> None:
         """Offer what is free of an event, one entry at a time: the stock is read again for each."""
-        refused: list[str] = []
-        while len(refused) < _MOST_REFUSED and self._lease.keep():
-            entry = _next(event_id, refused)
-            if entry is None:
-                return
+        refused = Refused()
+        while len(refused.entries) < _MOST_REFUSED and self._lease.keep():
+            found = candidates.next_of(event_id, refused)
+            if found is None:
+                break
             try:
-                offer(entry.id, self._config)
+                _offer(found.entry_id, self._config, candidate=found)
             except TicketingError as error:
                 # A network is not available, or their client had enough today. The next may get it.
-                log.info("entry %s waits on: %s", entry.id, error.code)
-                refused.append(entry.id)
+                log.info("entry %s waits on: %s", found.entry_id, error.code)
+                refused.entries.append(found.entry_id)
+                if isinstance(error, TooMany):
+                    refused.clients.update(_client_of(entries.find(found.entry_id)))
+        if self._lease.keep():
+            full = candidates.full_clients(event_id)
+            passed_over.update(event_id, full | refused.clients)
 
     def leave(self) -> None:
         """Release the lease, so that another worker can continue at once."""
@@ -79,33 +81,46 @@ class Offering:
 
 
 def offer(entry_id: str, config: Config) -> None:
-    """Make the order of somebody who waits, and plan the mails about it.
+    """Make the order of somebody who waits, out of turn, and plan the mails about it.
 
     NotFound. EntryEnded if they do not wait. WaitingListClosed. SoldOut, and what checkout.offer
     raises.
     """
+    _offer(entry_id, config, candidate=None)
+
+
+def _offer(entry_id: str, config: Config, candidate: Candidate | None) -> None:
+    """Offer seats, as `offer` does. A candidate who is not the next any more gets none."""
     found = entries.find(entry_id)
     wanted = Wanted(found.ticket_type_id, found.quantity)
     read = holds.lines_on_sale(found.tenant_id, found.event_id, (wanted,))
     known = order_terms.states_for(read)
     with write_transaction():
+        one_at_a_time(f"offers of {found.event_id}")
         event, entry = entries.lock(entry_id)
         if entry.status != EntryStatus.WAITING:
             raise EntryEnded
         now, ticket_type = clock.now(), read[0].ticket_type
         if now >= ticket_type.list_closes_at(event):
             raise WaitingListClosed
+        is_short = offer_times.are_short(event.id)
+        if candidate is not None:
+            full = candidates.full_clients(event.id)
+            is_beyond = not full.isdisjoint(_client_of(entry))
+            if is_beyond and not candidate.is_beyond:
+                return  # another worker made an offer to the same client meanwhile
+            is_short = is_short or is_beyond
         made = checkout.offer(
             read,
             known,
             Order(
                 event_id=event.id,
                 wanted=(wanted,),
-                client=[each for each in (entry.client, entry.client_site) if each],
+                client=_client_of(entry),
                 buyer_email=entry.email,
                 buyer_name=entry.name,
                 locale=entry.locale,
-                offered_for=waiting_rules.offer_time(ticket_type, event, now),
+                offered_for=offer_times.offer_time(ticket_type, event, now, is_short=is_short),
             ),
             config,
         )
@@ -113,6 +128,7 @@ def offer(entry_id: str, config: Config) -> None:
         entries.change(
             entry,
             status=EntryStatus.OFFERED,
+            idle_since=None,
             intent=made.id,
             offered_at=now,
             offer_expires_at=made.expires_at,
@@ -155,57 +171,12 @@ def withdraw(entry_id: str, config: Config, client: Sequence[str] = ()) -> None:
         checkout.cancel(found.tenant_id, found.intent_id or "", config, client)
 
 
+def _client_of(entry: WaitingListEntry) -> list[str]:
+    """Return the digests of the networks from which somebody joined, from narrow to wide."""
+    return [each for each in (entry.client, entry.client_site) if each]
+
+
 def _events_waited_for() -> Sequence[str]:
     """Return the events for which somebody waits."""
     found = TicketType.select(TicketType.event).distinct()
     return [each.event_id for each in found.where(TicketType.waiting > literal(0))]
-
-
-def _next(event_id: str, without: Sequence[str]) -> WaitingListEntry | None:
-    """Return who gets the next offer of an event: the first one whom anything that is free fits."""
-    found = (_first(ticket_id, room, without) for ticket_id, room in _free(event_id))
-    return min(
-        (each for each in found if each is not None),
-        key=lambda each: (each.confirmed_at, each.id),
-        default=None,
-    )
-
-
-def _free(event_id: str) -> Iterator[tuple[str, int | None]]:
-    """Yield ticket types that are waited for, by id, and how many seats of it an order can have.
-
-    None: as many as it wants.
-    """
-    event = Event.get_by_id(event_id)
-    if event.status != Publication.PUBLISHED:
-        return
-    event_stock, now = stock.of_event(event), clock.now()
-    pool_is_open = now <= event.returns_end - SHORTEST_OFFER
-    for ticket_type in TicketType.select().where(
-        TicketType.event == event_id,
-        TicketType.waiting > literal(0),
-        TicketType.status == Publication.PUBLISHED,
-    ):
-        if now >= ticket_type.list_closes_at(event):
-            continue
-        limits = [ticket_type.available]
-        if event_stock is not None and ticket_type.admission:
-            limits.append(event_stock.available)
-        left = min((each for each in limits if each is not None), default=None)
-        pool = ticket_type.in_pool if pool_is_open else 0
-        yield ticket_type.id, None if left is None else max(left, pool)
-
-
-def _first(ticket_id: str, room: int | None, without: Sequence[str]) -> WaitingListEntry | None:
-    """Return the first of those who wait for a ticket type, whose seats are all free."""
-    waiting: ModelSelect[WaitingListEntry] = WaitingListEntry.select().where(
-        WaitingListEntry.ticket_type == ticket_id,
-        WaitingListEntry.status == literal(EntryStatus.WAITING),
-    )
-    if without:
-        waiting = waiting.where(WaitingListEntry.id.not_in(list(without)))
-    if room is not None:
-        waiting = waiting.where(WaitingListEntry.quantity <= room)
-    order = (WaitingListEntry.confirmed_at, WaitingListEntry.id)
-    found: WaitingListEntry | None = waiting.order_by(*order).first()
-    return found

@@ -15,5 +15,5 @@ turns.py: who is admitted may order once; few people of a network at a time
 opening.py, switching.py: a room opens and closes, by itself or by its organizer
 rooms.py: what each process keeps of the open rooms for a second, so a page costs no SQL
 entrance.py: what an order asks before it is made
-figures.py: what organizers see
+figures.py, networks.py: what organizers see; who waits, by network
 """

@@ -53,7 +53,12 @@ def draw(event_id: str, networks: Sequence[str], secret_key: str) -> Drawn:
 
     `networks`: those of their address, the narrow one first.
     """
-    digest = keyed_digest(secret_key, "waiting-room-lot", f"{event_id} {networks[-1]}")
+    return drawn(event_id, keyed_digest(secret_key, "held-by", networks[-1]), secret_key)
+
+
+def drawn(event_id: str, client: str, secret_key: str) -> Drawn:
+    """Return the same for the digest of a wide network, by which orders know it."""
+    digest = keyed_digest(secret_key, "waiting-room-lot", f"{event_id} {client}")
     number = int(digest[:12], 16)
     return Drawn(number % SECOND, number // SECOND % NETWORKS)
 

@@ -184,7 +184,15 @@ class Room:
         state, at = self.state, self.now()
         is_alone = state.caught_up_at is not None or state.used_turns == 0
         most = Most(state.turns, turns.UNLIMITED if is_alone else state.used_turns)
-        ends = turns.begin(self.event.id, place.id, client, most, opened=state.opened, at=at)
+        ends = turns.begin(
+            self.event.id,
+            place.id,
+            client,
+            most,
+            network=places.draw(self.event.id, networks, keyring.current).network,
+            opened=state.opened,
+            at=at,
+        )
         match ends:
             case Refusal.ENDED:
                 return self.newcomer(networks, keyring)

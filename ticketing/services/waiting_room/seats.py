@@ -37,6 +37,7 @@ def _of_event(event_id: Any) -> ModelSelect[TicketType]:
         TicketType.offered,
         TicketType.taken,
         TicketType.waiting,
+        TicketType.idle,
         TicketType.min_per_order,
         TicketType.max_per_order,
         TicketType.admission,
@@ -64,7 +65,7 @@ def of_event(event: Event, now: datetime) -> Seats:
     published: list[TicketType] = _of_event.rows(event_id=event.id)
     wanted = [each for each in published if _is_for_everybody(each)] or published
     on_sale = [each for each in wanted if _is_on_sale(each, now)]
-    free = [each for each in on_sale if not each.waiting]
+    free = [each for each in on_sale if not each.is_waited_for]
     left, unsold = _sum(map(_left, free)), _sum(map(_unsold, free))
     pool = sum(each.in_pool for each in free)
     if event.capacity is not None and (stock := _stock_of.first(event_id=event.id)) is not None:

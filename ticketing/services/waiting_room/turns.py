@@ -61,15 +61,21 @@ class Most(NamedTuple):
 
 
 class _Turns(NamedTuple):
-    """The turns of a wide network and of a narrow one in it. `going`: at the moment."""
+    """The turns of a wide network and of a narrow one in it. `going`: at the moment.
+
+    `bars`: whether its organizer lets it come after the others (networks.py).
+    """
 
     going: int
     going_narrow: int
     ended: int
     ended_narrow: int
+    bars: int
 
     def refusal(self, most: Most) -> Refusal | None:
         """Return why none of them may begin."""
+        if self.bars and most.used != UNLIMITED:
+            return Refusal.AFTER_OTHERS
         if self.ended_narrow >= most.used or self.ended >= WIDE_FACTOR * most.used:
             return Refusal.AFTER_OTHERS
         is_full = self.going_narrow >= most.at_a_time or self.going >= WIDE_FACTOR * most.at_a_time
@@ -96,15 +102,15 @@ def used(unsold: int | None) -> int:
 
 @Prepared
 def _turns(
-    event_id: Any, opened: Any, client: Any, site: Any, since: Any, now: Any
+    event_id: Any, opened: Any, client: Any, site: Any, bar: Any, since: Any, now: Any
 ) -> ModelSelect[WaitingRoom]:
     room = WaitingRoom
-    has_ended = Turn.used | (Turn.ends_at <= now)
+    has_ended = ~Turn.bars & (Turn.used | (Turn.ends_at <= now))
     is_going = ~Turn.used & (Turn.ends_at > now) & (Turn.seen > since)
     is_narrow = Turn.client == client
-    kinds = (is_going, is_going & is_narrow, has_ended, has_ended & is_narrow)
+    kinds = (is_going, is_going & is_narrow, has_ended, has_ended & is_narrow, Turn.bars)
     sums = [fn.SUM(Case(None, [(each, 1)], 0)) for each in kinds]
-    of_site = (Turn.event == room.event) & (Turn.site == site)
+    of_site = (Turn.event == room.event) & Turn.site.in_((site, bar))
     return (
         room.select(room.opened, *sums)
         .join(Turn, JOIN.LEFT_OUTER, on=of_site)
@@ -148,14 +154,22 @@ def _see(event_id: Any, places: Any, at: Any, since: Any) -> ModelUpdate:
 
 
 def begin(
-    event_id: str, place_id: str, client: Sequence[str], most: Most, *, opened: int, at: int
+    event_id: str,
+    place_id: str,
+    client: Sequence[str],
+    most: Most,
+    *,
+    network: int,
+    opened: int,
+    at: int,
 ) -> int | Refusal:
     """Begin the turn of a place, or go on with it. Return when it ends, in seconds since 1970.
 
     A repeat changes nothing: two tabs may ask at the same moment. A turn in which nobody asked for
     two minutes is given to others of the network. It goes on if one of theirs ends.
 
-    `client`: digests of the networks, from narrow to wide. `opened`: of the room that called them.
+    `client`: digests of the networks, from narrow to wide. `network`: with this number, the room
+    counts the wide one. `opened`: of the room that called them.
     """
     now = clock.now()
     of_network = {
@@ -163,6 +177,7 @@ def begin(
         "opened": opened,
         "client": client[0],
         "site": client[-1],
+        "bar": bar_of(network),
         "since": at - IDLE,
         "now": now,
     }
@@ -213,6 +228,31 @@ def use(event_id: str, place_id: str, at: int) -> bool:
     False if it had ended before, or if it is idle, so others of the network may have theirs.
     """
     return _use.run(event_id=event_id, place=place_id, now=clock.now(), since=at - IDLE) == 1
+
+
+def bar_of(network: int) -> str:
+    """Return what stands for a network, by its number in the room, in the marks of organizers."""
+    return f"n{network}"
+
+
+def bar(event_id: str, network: int, sites: Collection[str]) -> int:
+    """Let the people of a network come after the others while these wait. End their turns.
+
+    `network`: its number in the room, and `sites`: its digests. Return how many turns have ended.
+    It lasts until the room closes. Nothing happens if none is open.
+    """
+    with write_transaction():
+        if not WaitingRoom.select().where(WaitingRoom.event == event_id).exists():
+            return 0
+        mark = bar_of(network)
+        columns = {"place": mark, "client": mark, "site": mark, "began": 0, "used": True}
+        Turn.insert(
+            event=event_id, ends_at=clock.now(), bars=True, **columns
+        ).on_conflict_ignore().execute()
+        going = Turn.update(used=True).where(
+            Turn.event == event_id, Turn.site.in_(list(sites)), ~Turn.used
+        )
+        return int(going.execute())
 
 
 def see(event_id: str, place_ids: Collection[str], at: int) -> None:
