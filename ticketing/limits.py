@@ -143,3 +143,9 @@ USED_TURNS_PERCENT, USED_TURNS_LEAST = 2, 5
 
 IDLE_TURN_SECONDS = 120
 """A turn in a waiting room ends after so long without a request, if others of the network wait."""
+
+DESCRIPTION_SECONDS = 10
+"""For how many seconds an hour the worker waits for URLs of apps that a tenant's members open."""
+
+DESCRIPTION_KEPT = timedelta(minutes=10)
+"""For how long what an app says of itself is known, and that nothing came from its URL."""

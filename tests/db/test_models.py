@@ -6,6 +6,7 @@ from ticketing.db import migrate
 from ticketing.db.connection import database
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.api_keys import ApiKey
+from ticketing.models.app_descriptions import AppDescription
 from ticketing.models.audit_log import AuditLogEntry, AuditLogPeople
 from ticketing.models.billing import Billing
 from ticketing.models.blocked_networks import BlockedNetwork
@@ -73,6 +74,7 @@ MODELS = (
     SkippedIndexes,
     UnassignedMoney,
     ApiKey,
+    AppDescription,
     ChainState,
     Event,
     ExchangeRate,

@@ -432,6 +432,13 @@ class LookedJustNow(NodesBusy):
     detail = "The blockchain was read for this order a moment ago: it was not paid. Retry."
 
 
+class ImagesBusy(Unavailable):
+    """Other pictures are being read."""
+
+    code = "images_busy"
+    detail = "Other pictures are being read. Retry in a few seconds."
+
+
 class CapacityChanged(Unavailable):
     """The event got a capacity while the order was being made."""
 

@@ -30,6 +30,7 @@ payouts.py: refunds that were listed for a payer to sign, and what was seen of t
 members.py, api_keys.py: people with their invitations and sessions; keys. Both store digests only
 second_factors.py: what members prove besides the password
 connected_apps.py: apps that act for members, through OAuth
+app_descriptions.py: what apps say of themselves at a URL
 chains.py: of each chain, the cursor and the blocks that were read
 notifications.py: notifications, feeds, webhook endpoints, deliveries, mails
 door.py: devices, scans, keys that sign QR codes, the manifest of an event
