@@ -144,6 +144,9 @@ USED_TURNS_PERCENT, USED_TURNS_LEAST = 2, 5
 IDLE_TURN_SECONDS = 120
 """A turn in a waiting room ends after so long without a request, if others of the network wait."""
 
+NAMED_PER_CLIENT, NAMED_PER_WALLET = 200, 100_000
+"""Addresses a day that x402 clients are told before an order: one client, and all of a wallet."""
+
 DESCRIPTION_SECONDS = 10
 """For how many seconds an hour the worker waits for URLs of apps that a tenant's members open."""
 

@@ -14,6 +14,7 @@ from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.collections import Collection
 from ticketing.models.connected_apps import ConnectedApp
 from ticketing.models.counters import CounterEntry
+from ticketing.models.daily_amounts import DailyAmount
 from ticketing.models.door import DoorDevice, EventDoor, Scan, TicketKey
 from ticketing.models.events import Event
 from ticketing.models.exchange_rates import ExchangeRate
@@ -95,6 +96,7 @@ MODELS = (
     RateCount,
     Refund,
     CounterEntry,
+    DailyAmount,
     Tenant,
     TicketType,
     AuditLogEntry,

@@ -347,10 +347,10 @@ class TooManyFree(TooMany):
 
 
 class TooManyAddresses(TooMany):
-    """The organizer's wallet has named too many addresses to x402 clients that did not pay."""
+    """A client, or all clients of an organizer, got too many addresses by x402 today."""
 
     code = "too_many_addresses"
-    detail = "Too many x402 clients have asked for a price today, and not paid. Order by preflight."
+    detail = "Too many prices were asked for by x402 today, and not paid. Order by preflight."
 
 
 class TooManyGuesses(TooMany):

@@ -39,6 +39,7 @@ audit_log.py: the log of changes; triggers prevent that a row is changed or dele
 blocked_networks.py: networks whose requests are refused
 last_backup.py: when the last good backup was made
 exchange_rates.py: what a euro is worth, to be shown
+daily_amounts.py: what clients had in a day, where nothing else has rows that can be counted
 idempotency.py, rate_counts.py, counters.py: stored responses; requests of a minute; counters
 base.py: the base class, and columns that behave the same on SQLite and Postgres
 prepared.py: queries whose SQL is built once, because to build it costs more than to run it

@@ -12,7 +12,7 @@ from ticketing.chain.errors import RpcError
 from ticketing.config import Config
 from ticketing.db import reserve
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection, database
-from ticketing.services import counters, erasure, idempotency, images
+from ticketing.services import counters, daily_counts, erasure, idempotency, images
 from ticketing.services.access import challenges, invitations, rate_limits, sessions, totp
 from ticketing.services.mail import cautioned_refunds
 from ticketing.services.notifications import (
@@ -78,6 +78,7 @@ def _keep_house(config: Config) -> None:
     descriptions.forget_old()
     challenges.forget_old()
     counters.merge()
+    daily_counts.forget_old()
     erasure.erase_old(config.personal_data_days)
     erasure.erase_unpaid()
     reading.forget_old(config.notification_days)
