@@ -49,7 +49,7 @@ if _config.log_format == "json":
 bind = f"0.0.0.0:{_config.port}" if "PORT" in os.environ else f"127.0.0.1:{_config.port}"
 workers = _config.web_concurrency
 worker_class = "ticketing.server.worker.Worker" if supported.IS_KNOWN else "gthread"
-threads = 2 * LOOKS_AT_ONCE  # half of them may wait for nodes
+threads = 2 * LOOKS_AT_ONCE  # half of them may wait for others' servers
 worker_connections = 500  # the usual limit of 1,024 file descriptors leaves two per connection
 # `sendfile` stays unset: any value would disable it. ticketing/server/files.py sends files.
 preload_app = True

@@ -121,7 +121,6 @@ LOADED_WHEN_USED = (
     "icalendar",
     "webauthn",
     "ticketing.services.image_files",
-    "ticketing.services.oauth.client_documents",
     "ticketing.services.oauth.server",
 )
 """What few processes need, because of its weight. Functions import it, and nothing else."""
@@ -140,6 +139,7 @@ SERVICES = (
     ("access", "erasure"),
     ("health", "metrics", "orders", "wallets"),
     ("account_use", "backups", "chains", "notifications", "waiting_room"),
+    ("node_slots",),
     (
         "catalog_version",
         "counters",
@@ -148,7 +148,7 @@ SERVICES = (
         "exchange_rates",
         "idempotency",
         "leases",
-        "node_slots",
+        "outside_slots",
         "pagination",
         "sequencing",
         "stated_addresses",

@@ -470,7 +470,7 @@ LOOK_SECONDS = 2.0
 """How often, on average, a process reads the chain for purchases of one unpaid order."""
 
 LOOKS_AT_ONCE = 2
-"""How many requests of one process may wait for a node at the same time: half of its threads."""
+"""How many requests of one process may wait for others' servers at a time: half of its threads."""
 
 
 class CollectionPurpose(StrEnum):

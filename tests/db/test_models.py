@@ -6,6 +6,7 @@ from ticketing.db import migrate
 from ticketing.db.connection import database
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.api_keys import ApiKey
+from ticketing.models.app_descriptions import AppDescription
 from ticketing.models.audit_log import AuditLogEntry, AuditLogPeople
 from ticketing.models.billing import Billing
 from ticketing.models.blocked_networks import BlockedNetwork
@@ -13,6 +14,7 @@ from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.collections import Collection
 from ticketing.models.connected_apps import ConnectedApp
 from ticketing.models.counters import CounterEntry
+from ticketing.models.daily_amounts import DailyAmount
 from ticketing.models.door import DoorDevice, EventDoor, Scan, TicketKey
 from ticketing.models.events import Event
 from ticketing.models.exchange_rates import ExchangeRate
@@ -73,6 +75,7 @@ MODELS = (
     SkippedIndexes,
     UnassignedMoney,
     ApiKey,
+    AppDescription,
     ChainState,
     Event,
     ExchangeRate,
@@ -93,6 +96,7 @@ MODELS = (
     RateCount,
     Refund,
     CounterEntry,
+    DailyAmount,
     Tenant,
     TicketType,
     AuditLogEntry,

@@ -24,7 +24,7 @@ def test_an_app_is_described_at_the_url_that_is_its_id(acme, documents, client):
     assert '<strong translate="no">localhost:' in page and "any app can use this name" not in page
     assert documents.asked == ["/app.json"]
     assert "sales" in tool_names(app.connect(console, "read"))
-    assert len(documents.asked) == 2  # for the page; not for the form and the tokens
+    assert documents.asked == ["/app.json"]  # not again for ten minutes
     # Who can put a file there need not be who gets the code.
     assert "Connect it only if you have just come from assistant.example, and trust it." in page
     assert "localhost:" in console.get("/console/apps").text

@@ -88,6 +88,8 @@ def test_a_client_signs_a_member_in(client, is_described, page, stack, remote, d
     page.on("console", lambda message: said.append(message.text))
     tenant = remote.path.rpartition("/")[2]
     uri = oauth_client.REDIRECT_URI.replace(":7878", "")
+    if is_described:
+        stack.start_worker()
     more = [documents.describe(redirect_uris=[uri])] if is_described else []
     with client(f"{stack.url}/mcp/organizer", tenant, *more) as running:
         url = running.stdout.readline().strip()

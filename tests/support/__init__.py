@@ -69,6 +69,7 @@ faults.py: what clients see during a fault, and how long until it is over
 injected_wallet.py, money.py: a wallet that a browser announces; an organizer's console with it
 gasless.py: a payer who signs what the service asks for
 oauth.py, oauth_client.py: an app that a member connects; PyPI's MCP client as a program
+tarpit.py: a server that accepts connections and says nothing
 carts.py: orders of several ticket types, and with vouchers
 elsewhere.py: orders that are paid on two networks, and what is owed on the second one
 waiting.py: people who wait for what is sold out, and what they are offered

@@ -19,6 +19,7 @@ from werkzeug.test import TestResponse
 from tests.support.console import Console, hidden_fields
 from tests.support.factories import Api
 from tests.support.mcp import message
+from ticketing.worker import description_reader
 
 CALLBACK = "https://assistant.example/callback"
 ISSUER = "http://localhost"
@@ -36,8 +37,16 @@ class App:
     tokens: dict[str, Any] = field(default_factory=dict)
 
     def page(self, console: Console, **parameters: str | None) -> TestResponse:
-        """Send the member to the page."""
-        return console.get(f"/console/connect?{urlencode(self.asks(**parameters))}")
+        """Send the member to the page. If it waits for the worker, that reads, and they look again.
+
+        None as a parameter: it is left out.
+        """
+        path = f"/console/connect?{urlencode(self.asks(**parameters))}"
+        answer = console.get(path)
+        if answer.status_code == 202:
+            description_reader.read_some(self.client.application.extensions["ticketing"])
+            answer = console.get(path)
+        return answer
 
     def asks(self, **parameters: str | None) -> dict[str, str]:
         """Return the parameters of an authorization request. None: it is left out."""

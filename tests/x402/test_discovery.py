@@ -106,7 +106,7 @@ def test_the_longest_names_fit_into_the_header(api, venue, wallet):
 
 
 @only_once
-def test_a_get_names_the_price_of_one_and_its_claim_buys_by_a_post(
+def test_a_get_shows_the_price_of_one_and_what_it_shows_cannot_be_paid(
     api, path, event_path, ticket, venue, wallet
 ):
     answer = api.get(path)
@@ -114,15 +114,18 @@ def test_a_get_names_the_price_of_one_and_its_claim_buys_by_a_post(
     assert answer.json["offer"]["unit_amount"] == PRICE
     asked = required(answer)
     assert asked["accepts"][0]["amount"] == str(PRICE)
-    header = wallet.header(asked)
-    assert api.get(path, headers=header).status_code == 402
-    assert venue.stock(ticket) == (0, 0)
-    assert api.post(path, headers=header).status_code == 200
     listed = api.get(event_path)
     assert listed.json["offer"]["tickets"][0]["ticket_id"] == ticket["id"]
     items = [{"ticket_id": ticket["id"], "quantity": 1}]
-    header = wallet.header(required(listed))
-    assert api.post(event_path, {"items": items}, headers=header).status_code == 200
+    for shown, url, body in ((asked, path, None), (required(listed), event_path, {"items": items})):
+        header = wallet.header(shown)
+        assert api.get(url, headers=header).status_code == 402
+        refused = api.post(url, body, headers=header)
+        assert (refused.status_code, refused.json["code"]) == (400, "invalid_payment")
+        assert (
+            api.post(url, body, headers=wallet.header(required(api.post(url, body)))).status_code
+            == 200
+        )
 
 
 @only_once

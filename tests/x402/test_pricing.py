@@ -14,6 +14,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.unassigned_money import SkippedIndexes, UnassignedMoney
 from ticketing.services.payments import reconciliation
 from ticketing.services.wallets import named_addresses
+from ticketing.services.x402 import pricing
 from tools import anvil
 
 pytestmark = pytest.mark.sql
@@ -55,7 +56,7 @@ def orders():
 
 def rows():
     """How many rows all tables have, without those of requests and ranges of indexes."""
-    names = set(database.get_tables()) - {"rate_limits", "skipped_indexes"}
+    names = set(database.get_tables()) - {"rate_limits", "skipped_indexes", "daily_amounts"}
     return {
         name: database.execute_sql(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names
     }
@@ -99,7 +100,8 @@ def test_the_payment_makes_the_order_and_a_repeat_gets_the_same_tickets(
 def test_many_requests_change_nothing_for_a_buyer(
     venue, path, ticket, wallet, api, monkeypatch, count
 ):
-    monkeypatch.setattr(named_addresses, "MOST_A_DAY", count)
+    monkeypatch.setattr(named_addresses, "NAMED_PER_WALLET", count)
+    monkeypatch.setattr(pricing, "NAMED_PER_CLIENT", count + 1)
     asked = required(api.post(path))
     before, ranges = rows(), SkippedIndexes.select().count()
     statuses = {api.post(path).status_code for _ in range(count - 1)}
@@ -116,7 +118,8 @@ def test_many_requests_change_nothing_for_a_buyer(
 
 
 def test_a_paid_order_begins_the_count_again(path, wallet, api, monkeypatch):
-    monkeypatch.setattr(named_addresses, "MOST_A_DAY", 200)
+    monkeypatch.setattr(named_addresses, "NAMED_PER_WALLET", 200)
+    monkeypatch.setattr(pricing, "NAMED_PER_CLIENT", 202)
     asked = [required(api.post(path)) for _ in range(200)]
     assert api.post(path).status_code == 429
     assert api.post(path, headers=wallet.header(asked[150])).status_code == 200

@@ -3,7 +3,7 @@
 from flask import request
 
 from schemas.images import EventImageSchema, LogoSchema
-from ticketing.errors import ImageInvalid, NotFound, TooManyRequests, UnsupportedMediaType
+from ticketing.errors import ImageInvalid, ImagesBusy, NotFound, UnsupportedMediaType
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.roles import Role
@@ -27,7 +27,7 @@ blp = ApiBlueprint(
 @blp.put("/events/<event_id>/image")
 @blp.upload(*TYPES)
 @blp.response(200, EventImageSchema)
-@blp.raises(NotFound, ImageInvalid, TooManyRequests)
+@blp.raises(NotFound, ImageInvalid, ImagesBusy)
 def put_event_image(tenant: str, event_id: str) -> Event:
     """Set the picture of an event: a JPEG, PNG or WebP, at least 600 pixels wide.
 
@@ -59,7 +59,7 @@ def get_logo(tenant: str) -> Tenant:
 @blp.put("/logo")
 @blp.upload(*TYPES)
 @blp.response(200, LogoSchema)
-@blp.raises(ImageInvalid, TooManyRequests)
+@blp.raises(ImageInvalid, ImagesBusy)
 def put_logo(tenant: str) -> Tenant:
     """Set the logo: a JPEG, PNG or WebP, at least 64 pixels wide, within the same limits."""
     # Few processes need Pillow.

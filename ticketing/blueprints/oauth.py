@@ -9,7 +9,7 @@ from flask import Response, jsonify, request
 
 from ticketing.errors import AppRefused, BadRequest, UnsupportedMediaType
 from ticketing.limits import CallClass
-from ticketing.services.oauth import metadata
+from ticketing.services.oauth import client_documents, metadata
 from ticketing.services.oauth.answers import Answer, Pairs
 from ticketing.web import origin, parsing
 from ticketing.web.blueprint import ApiBlueprint
@@ -78,9 +78,6 @@ def revoke() -> Response:
 @blp.post(metadata.REGISTRATION)
 def register() -> Response:
     """Register an app that has no URL of its own (RFC 7591). Its id contains what it says."""
-    # Few processes need asyncio and h11.
-    from ticketing.services.oauth import client_documents
-
     try:
         sent = parsing.json_of(request)
         if not isinstance(sent, dict):

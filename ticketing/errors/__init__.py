@@ -141,6 +141,7 @@ TicketingError
 │   ├── TooManyJoins               too_many_joins
 │   ├── TooManyMails               too_many_mails
 │   ├── TooManyChanges             too_many_changes
+│   ├── TooManyDescriptions        too_many_descriptions
 │   ├── InWaitingRoom              waiting_room
 │   └── TooManyDeliveries          too_many_deliveries
 └── Unavailable               503
@@ -149,6 +150,7 @@ TicketingError
     │       └── LookedJustNow      chain_unavailable
     ├── CapacityChanged            capacity_changed
     ├── TextsUnavailable           texts_unavailable
+    ├── ImagesBusy                 images_busy
     └── DatabaseUnavailable        database_unavailable
 """
 

@@ -347,10 +347,10 @@ class TooManyFree(TooMany):
 
 
 class TooManyAddresses(TooMany):
-    """The organizer's wallet has named too many addresses to x402 clients that did not pay."""
+    """A client, or all clients of an organizer, got too many addresses by x402 today."""
 
     code = "too_many_addresses"
-    detail = "Too many x402 clients have asked for a price today, and not paid. Order by preflight."
+    detail = "Too many prices were asked for by x402 today, and not paid. Order by preflight."
 
 
 class TooManyGuesses(TooMany):
@@ -430,6 +430,13 @@ class LookedJustNow(NodesBusy):
 
     retry_after = 2
     detail = "The blockchain was read for this order a moment ago: it was not paid. Retry."
+
+
+class ImagesBusy(Unavailable):
+    """Other pictures are being read."""
+
+    code = "images_busy"
+    detail = "Other pictures are being read. Retry in a few seconds."
 
 
 class CapacityChanged(Unavailable):

@@ -1,6 +1,6 @@
 """The errors of the page on which a member connects an app, and of its list."""
 
-from ticketing.errors.base import Conflict, Gone, TicketingError
+from ticketing.errors.base import Conflict, Gone, TicketingError, TooMany
 
 
 class AppRefused(TicketingError):
@@ -24,3 +24,10 @@ class TooManyApps(Conflict):
 
     code = "too_many_apps"
     detail = "You have connected too many apps. End some of them first."
+
+
+class TooManyDescriptions(TooMany):
+    """An organizer's members had descriptions of apps read for as long as they may in an hour."""
+
+    code = "too_many_descriptions"
+    detail = "Your team has opened too many apps that answer slowly. Try again later."

@@ -30,6 +30,7 @@ payouts.py: refunds that were listed for a payer to sign, and what was seen of t
 members.py, api_keys.py: people with their invitations and sessions; keys. Both store digests only
 second_factors.py: what members prove besides the password
 connected_apps.py: apps that act for members, through OAuth
+app_descriptions.py: what apps say of themselves at a URL
 chains.py: of each chain, the cursor and the blocks that were read
 notifications.py: notifications, feeds, webhook endpoints, deliveries, mails
 door.py: devices, scans, keys that sign QR codes, the manifest of an event
@@ -38,6 +39,7 @@ audit_log.py: the log of changes; triggers prevent that a row is changed or dele
 blocked_networks.py: networks whose requests are refused
 last_backup.py: when the last good backup was made
 exchange_rates.py: what a euro is worth, to be shown
+daily_amounts.py: what clients had in a day, where nothing else has rows that can be counted
 idempotency.py, rate_counts.py, counters.py: stored responses; requests of a minute; counters
 base.py: the base class, and columns that behave the same on SQLite and Postgres
 prepared.py: queries whose SQL is built once, because to build it costs more than to run it

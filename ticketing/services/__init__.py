@@ -34,8 +34,8 @@ idempotency.py: the rows of Idempotency-Key: claim, store the response with its 
 sequencing.py: numbers rows after their commit, so that a reader with a cursor misses none
 exchange_rates.py: what an amount is worth in euros, to be shown only
 leases.py: of all worker processes, one does a task; another takes over after 10 s
-node_slots.py: few requests of a process wait for nodes at the same time, and one for each order;
-    others get NodesBusy
+outside_slots.py: half of a process' threads may wait for others' servers; more get 503 at once
+node_slots.py: such a slot for a request that waits for nodes, one for each order: else NodesBusy
 pagination.py: pages of lists, with signed cursors
 stated_addresses.py: parses an address of a request, and says why nobody can be paid at it
 backups.py: dated files in a folder, of which the newest are kept

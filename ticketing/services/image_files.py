@@ -7,8 +7,10 @@ it has no metadata (such as where a photo was taken), and no second meaning (suc
 
 from __future__ import annotations
 
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
@@ -16,9 +18,9 @@ from typing import Any
 from PIL import ExifTags, Image, ImageCms, ImageOps
 
 from ticketing.constants import MAX_IMAGE_PIXELS, MIN_IMAGE_WIDTH, MIN_LOGO_WIDTH
-from ticketing.errors import ImageInvalid
+from ticketing.errors import ImageInvalid, ImagesBusy
 from ticketing.models.images import WIDTHS
-from ticketing.services.access.rate_limits import OneAtATime
+from ticketing.services import outside_slots
 
 PICTURE_TYPE, LOGO_TYPE = "image/webp", "image/png"
 SHARE_SIZE = (1200, 630)
@@ -65,8 +67,11 @@ _BAND = 64
 Image.MAX_IMAGE_PIXELS = MAX_IMAGE_PIXELS
 warnings.simplefilter("error", Image.DecompressionBombWarning)
 
-# To decode a file takes a second of CPU, and up to 200 MB.
-_decoding = OneAtATime(retry_after=5, wait=20.0)
+_decoding = threading.Lock()
+"""To decode a file takes a second of CPU, and up to 200 MB: so one at a time in a process."""
+
+_WAIT_SECONDS = 10.0
+"""For how long another upload waits for that, in a slot of those who wait for others."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ class Files:
 def of_picture(content: bytes) -> Files:
     """Return the files of an event's picture: WebP of at most WIDTHS, and a JPEG to share.
 
-    `content` is a JPEG, PNG or WebP. ImageInvalid; TooManyRequests if others are being decoded.
+    `content` is a JPEG, PNG or WebP. ImageInvalid; ImagesBusy if others are being decoded.
     """
     return _made(content, MIN_IMAGE_WIDTH, _picture)
 
@@ -129,7 +134,7 @@ def picture_for_mail(content: bytes) -> bytes:
 
 
 def _made(content: bytes, min_width: int, make: Callable[[Image.Image], Files]) -> Files:
-    with _decoding.turn():
+    with one_at_a_time():
         try:
             with Image.open(BytesIO(content), formats=_FORMATS) as image:
                 _check_size(image, min_width)
@@ -141,6 +146,19 @@ def _made(content: bytes, min_width: int, make: Callable[[Image.Image], Files]) 
         except Exception:
             # A decoder may raise anything for a damaged file: OSError, SyntaxError, ValueError ...
             raise ImageInvalid from None
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Run the block while no other file is decoded. ImagesBusy."""
+    if not _decoding.acquire(blocking=False):
+        with outside_slots.slot({"pictures"}, ImagesBusy):
+            if not _decoding.acquire(timeout=_WAIT_SECONDS):
+                raise ImagesBusy
+    try:
+        yield
+    finally:
+        _decoding.release()
 
 
 def _check_size(image: Image.Image, min_width: int) -> None:

@@ -1,4 +1,4 @@
-"""The slots of a process for requests that wait for nodes: a slow node blocks no others.
+"""Requests that wait for nodes: each has a slot (outside_slots.py), and unpaid orders a pace.
 
 A client without a credential has one slot, so two clients are needed to fill them. For an unpaid
 order, a process looks once in LOOK_SECONDS: more often, there is rarely a new block. One look may
@@ -13,11 +13,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ticketing.constants import LOOK_SECONDS, LOOKS_AT_ONCE
+from ticketing.constants import LOOK_SECONDS
 from ticketing.errors import NodesBusy
+from ticketing.services import outside_slots
 
-_slots = threading.BoundedSemaphore(LOOKS_AT_ONCE)
-_taken: set[str] = set()
 _paced: dict[str, float] = {}
 """Unpaid orders, and when a look for each would not come early any more. The last used is last."""
 _guard = threading.Lock()
@@ -25,23 +24,15 @@ _guard = threading.Lock()
 
 @contextmanager
 def slot(subject: str, client: str | None = None) -> Iterator[None]:
-    """Run a block that waits for a node, in one of the few slots for such requests.
+    """Run a block that waits for a node or a facilitator, in a slot of the process.
 
     `client`: the client of a request without a credential. NodesBusy, at once, if there is no slot,
     or while another request waits for the same subject (an order or an account), or another
     request of the client waits.
     """
     names = {subject} if client is None else {subject, f"client {client}"}
-    with _guard:
-        if names & _taken or not _slots.acquire(blocking=False):
-            raise NodesBusy
-        _taken.update(names)
-    try:
+    with outside_slots.slot(names, NodesBusy):
         yield
-    finally:
-        with _guard:
-            _taken.difference_update(names)
-        _slots.release()
 
 
 def is_due(order_id: str) -> bool:

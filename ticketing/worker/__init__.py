@@ -36,6 +36,7 @@ delivery_schedule.py: which endpoint is next: slow ones have half of the request
     half of each
 webhook_channel.py: one endpoint: requests in order; a notification that is refused several times is
     set aside if the next one passes
+description_reader.py: what apps say of themselves, for pages that wait for it
 rate_reader.py: once a day, what a euro is worth, from FX_URL
 mailing.py: plans and sends mails over one connection; what is the server's trouble does not count
     against a mail

@@ -12,7 +12,7 @@ from ticketing.chain.errors import RpcError
 from ticketing.config import Config
 from ticketing.db import reserve
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection, database
-from ticketing.services import counters, erasure, idempotency, images
+from ticketing.services import counters, daily_counts, erasure, idempotency, images
 from ticketing.services.access import challenges, invitations, rate_limits, sessions, totp
 from ticketing.services.mail import cautioned_refunds
 from ticketing.services.notifications import (
@@ -22,11 +22,12 @@ from ticketing.services.notifications import (
     webhook_secrets,
     webhooks,
 )
-from ticketing.services.oauth import connected_apps
+from ticketing.services.oauth import connected_apps, descriptions
 from ticketing.services.payments import deposits, payee_changes, resales, settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.services.waiting_list.offers import Offering
 from ticketing.version import VERSION
+from ticketing.worker import description_reader
 from ticketing.worker.chain_tasks import CHAIN_TASKS
 from ticketing.worker.delivering import Delivering
 from ticketing.worker.mailing import Mailer
@@ -74,8 +75,10 @@ def _keep_house(config: Config) -> None:
     sessions.forget_old()
     invitations.forget_old()
     connected_apps.forget_old()
+    descriptions.forget_old()
     challenges.forget_old()
     counters.merge()
+    daily_counts.forget_old()
     erasure.erase_old(config.personal_data_days)
     erasure.erase_unpaid()
     reading.forget_old(config.notification_days)
@@ -120,6 +123,7 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
     payee_changes.take_effect()
     cautioned_refunds.plan(config)
     RateReader(config).run()
+    description_reader.read_some(config)
     numbering.number_all()
     Delivering(config).once()
     mailer = Mailer(config)
@@ -160,6 +164,7 @@ class Worker:
             ("payees", payee_changes.take_effect, max(pause, _PAYEES_SECONDS)),
             ("waiting lists", offering.run, min(_OFFERING_SECONDS, pause)),
             ("exchange rate", RateReader(self._config).run, _RATE_SECONDS),
+            ("descriptions of apps", partial(description_reader.read_some, self._config), soon),
             ("notifications", numbering.number_all, soon),
             # It returns only at the end, or after an error.
             ("webhooks", partial(Delivering(self._config).run, self._stop.is_set), soon),

@@ -1,5 +1,6 @@
 """What agents do while the plans of all queries are recorded."""
 
+import json
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from uuid import uuid4
@@ -15,7 +16,7 @@ from tests.support.query_plans.catalog_drive import MemberBrowser
 from ticketing.models.connected_apps import ConnectedApp
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
-from ticketing.services.oauth import connected_apps
+from ticketing.services.oauth import connected_apps, descriptions
 
 HOST = {"Host": urlsplit(PUBLIC_URL).netloc}
 
@@ -61,6 +62,7 @@ class AgentsDrive:
             assert Api(client, bearer).post("/mcp/organizer", mcp.message("ping")).json
             token = tokens["refresh_token"]
             token = self._token_request(app, "refresh_token", refresh_token=token)["refresh_token"]
+        self._open_a_described_app(member)
         member.open("/console/apps")
         MemberBrowser(self.app, self.acme.slug, "admin@example.org").open("/console/apps")
         first = ConnectedApp.select().order_by(ConnectedApp.id).first()
@@ -69,6 +71,18 @@ class AgentsDrive:
         assert client.post("/v1/oauth/revoke", data=form, headers=HOST).status_code == 200
         member.open("/console/audit-log")
         connected_apps.forget_old()
+
+    def _open_a_described_app(self, member: MemberBrowser) -> None:
+        """Open the page of an app whose URL the worker reads, before and after it has."""
+        url = "https://app.example/app.json"
+        page = f"/console/connect?{urlencode(App(self.app.test_client(), url).asks())}"
+        for _ in range(2):
+            member.open(page, status=202)
+        (row,) = descriptions.to_read()
+        document = {"client_id": url, "redirect_uris": [CALLBACK]}
+        descriptions.keep(row, json.dumps(document).encode(), 0.1)
+        member.open(page)
+        descriptions.forget_old()
 
     def _token_request(self, app: App, grant_type: str, **form: str) -> Any:
         sent = {"grant_type": grant_type, "client_id": app.client_id, **form}

@@ -139,6 +139,10 @@ ALLOWED = {
         r"pages_console_connect(ed_apps)?\.\w+ searches connected_apps_of_\w+, then looks at .*"
     ),
     "Apps that have ended: a day's.": r"worker walks connected_apps_by_end",
+    "What clients had in days that are over.": r"worker walks daily_amounts_by_time",
+    "Readings of the URLs of apps: those of a minute, and those that are old.": (
+        r"\S+ walks app_descriptions_(by_time|kept)"
+    ),
     "Of an endpoint, at most 100 deliveries that passed and 1,000 others are kept.": (
         r"(worker|webhooks\.\w+|pages_console_webhooks\.\w+)"
         r" searches webhook_deliveries_of_endpoint, then looks at .*"

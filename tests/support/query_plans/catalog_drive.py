@@ -42,9 +42,9 @@ class MemberBrowser:
         token = hidden_fields(self.open(ACCOUNT))["csrf_token"]
         self._hidden = {"csrf_token": token, "idempotency_key": "0" * 32}
 
-    def open(self, path):
+    def open(self, path, status=200):
         answer = self._browser.get(path, base_url=PUBLIC_URL)
-        assert answer.status_code == 200, (path, answer.text)
+        assert answer.status_code == status, (path, answer.text)
         return answer.text
 
     def page_through(self, path):

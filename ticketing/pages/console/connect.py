@@ -5,7 +5,7 @@ It is the authorization endpoint of OAuth (RFC 6749, 3.1), so an app sends peopl
 
 from urllib.parse import parse_qsl, quote
 
-from flask import g, redirect, request
+from flask import Response, g, redirect, request
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import ConnectForm, Consent
@@ -21,7 +21,7 @@ from ticketing.pages.forms import Form
 from ticketing.roles import Role
 from ticketing.services.access import audit_log, members
 from ticketing.services.oauth import clients, metadata
-from ticketing.services.oauth.answers import Asked, Decision, SentBack
+from ticketing.services.oauth.answers import Asked, Awaited, Decision, SentBack
 from ticketing.web import origin, rate_limit
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
@@ -47,7 +47,7 @@ def ask_member() -> AnyResponse | str:
     from ticketing.services.oauth import server
 
     member = _member()
-    # To ask about an app may read a URL that a stranger has chosen.
+    # To ask about an app may let the worker read a URL that a stranger has chosen.
     counted = credentials.keyed_digest(config().keyring.current, "asked-about-app", member.id)
     rate_limit.count_also(CallClass.LOGIN, counted)
     pairs = parse_qsl(request.query_string.decode("latin-1"), keep_blank_values=True)
@@ -59,6 +59,9 @@ def ask_member() -> AnyResponse | str:
             return redirect(error.location, 303)
         wrong = AppRefused("The app sent a wrong request. If you go back, it learns why.")
         return forms.shown_again(_refused(wrong, error.location), wrong)
+    except Awaited as error:
+        waits = render.page("connect_waits.html", folder="console", seconds=error.seconds)
+        return Response(waits, 202)
     except TicketingError as error:
         return forms.shown_again(_refused(error), error)
     return _page(asked, member)

@@ -152,20 +152,16 @@ def _count_in_database(caller: str, minute: int) -> int:
 
 
 class OneAtATime:
-    """Lets one thread of this process do something expensive. Others get TooManyRequests.
+    """Lets one thread of this process do something expensive. Others get TooManyRequests."""
 
-    `wait`: for how many seconds others wait for their turn before that.
-    """
-
-    def __init__(self, *, retry_after: int, wait: float = 0.0) -> None:
+    def __init__(self, *, retry_after: int) -> None:
         self._lock = threading.Lock()
         self._retry_after = retry_after
-        self._wait = wait
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Run the block. TooManyRequests if another thread is running it."""
-        if not self._lock.acquire(timeout=self._wait):
+        if not self._lock.acquire(blocking=False):
             raise TooManyRequests(retry_after=self._retry_after)
         try:
             yield

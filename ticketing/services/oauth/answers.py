@@ -56,3 +56,11 @@ class Decision:
     app_id: str
     client: Client
     location: str
+
+
+class Awaited(Exception):
+    """The worker reads the app's description of itself. Ask again after `seconds`."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds

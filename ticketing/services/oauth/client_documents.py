@@ -1,17 +1,14 @@
 """Find out what a client is, by its id.
 
 An id is an https URL at which the client describes itself (draft-ietf-oauth-client-id-metadata-
-document), or a text that we signed when the client registered itself (RFC 7591). Nothing is stored
-of either.
+document), or a text that we signed when the client registered itself (RFC 7591). What is at the URL
+is kept for some minutes.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
-import ssl
 from collections.abc import Mapping
-from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,27 +18,23 @@ from ticketing.credentials import Keyring
 from ticketing.errors import AppRefused, Invalid
 from ticketing.services.access import signed_claims
 from ticketing.services.notifications import webhook_urls
-from ticketing.services.notifications.http_client import Client as HttpClient
-from ticketing.services.notifications.name_lookup import SystemLookUp
+from ticketing.services.oauth import descriptions
 from ticketing.services.oauth.clients import Client, described
 
 MAX_CLIENT_ID = 1000
-MAX_DOCUMENT_BYTES = 16 * 1024
-DEADLINE_SECONDS = 5.0
-_WAIT_SECONDS = 2.0
 
 _AUDIENCE = "ticketing-oauth-client"
-_UNREADABLE = "This app's description of itself cannot be read. Try again in a minute."
-_reading = BoundedSemaphore(2)
-"""A server that answers slowly must not keep more threads of this process."""
 
 
-def find(client_id: str, config: Config) -> Client:
-    """Return the client with this id. AppRefused."""
+def find(client_id: str, tenant_id: str, config: Config) -> Client:
+    """Return the client with this id, for a member of a tenant.
+
+    AppRefused. Awaited if its URL must be read first. TooManyDescriptions.
+    """
     if not client_id.startswith("https://"):
         return _registered(client_id, config.keyring)
     parts = _checked(client_id, config)
-    document = _read(client_id, config)
+    document = _parsed(descriptions.document(client_id, tenant_id))
     if document.get("client_id") != client_id:
         raise AppRefused("This app's description of itself is about another app.")
     return described(client_id, document, parts)
@@ -79,25 +72,13 @@ def _checked(url: str, config: Config) -> str:
     return parts.netloc
 
 
-def _read(url: str, config: Config) -> dict[str, Any]:
-    if not _reading.acquire(timeout=_WAIT_SECONDS):
-        raise AppRefused(_UNREADABLE)
+def _parsed(text: str) -> dict[str, Any]:
     try:
-        file = asyncio.run(_get(url, config))
-    finally:
-        _reading.release()
-    try:
-        if file is None or nesting.is_too_deep(file):
-            raise ValueError
-        document = json.loads(file.decode())
+        if nesting.is_too_deep(text.encode()):
+            raise ValueError("nested too deep")
+        document = json.loads(text)
     except ValueError:
-        raise AppRefused(_UNREADABLE) from None
+        raise AppRefused(descriptions.UNREADABLE) from None
     if not isinstance(document, dict):
-        raise AppRefused(_UNREADABLE)
+        raise AppRefused(descriptions.UNREADABLE)
     return document
-
-
-async def _get(url: str, config: Config) -> bytes | None:
-    tls = ssl.create_default_context()
-    client = HttpClient(url, config.webhook_allow, SystemLookUp(), tls, DEADLINE_SECONDS)
-    return await client.get(MAX_DOCUMENT_BYTES, is_json=True)

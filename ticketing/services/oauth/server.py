@@ -110,13 +110,13 @@ def ask(pairs: Pairs, member: Member, issuer: str, config: Config) -> Asked:
     """Check an authorization request, and return what the page asks the member.
 
     AppRefused: the client or its redirect URI is not valid, so nobody is sent there. SentBack with
-    the error that the app gets.
+    the error that the app gets. Awaited if the app's URL must be read first. TooManyDescriptions.
     """
     sent = _unrepeated(pairs)
     for name in ("client_id", "redirect_uri"):
         if not sent.get(name):
             raise AppRefused(f"The app did not send its {name}.")
-    client = client_documents.find(sent["client_id"], config)
+    client = client_documents.find(sent["client_id"], member.tenant_id, config)
     redirect_uri = sent["redirect_uri"]
     if not client.check_redirect_uri(redirect_uri):
         raise AppRefused("The app wants to send you back to an address that is not its own.")

@@ -7,6 +7,7 @@ from ticketing.chain.registry import LOCAL_CHAIN_IDS
 from ticketing.config import Config
 from ticketing.errors import ChainUnavailable, NotFound
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import node_slots
 from ticketing.services.orders import intents
 
 
@@ -18,7 +19,7 @@ def exists_for(intent: PaymentIntent) -> bool:
 def pay(intent_id: str, config: Config) -> str:
     """Pay what is due for an order, if something is. Return the id of the order.
 
-    NotFound if its chain is not a local one. ChainUnavailable.
+    NotFound if its chain is not a local one. ChainUnavailable. NodesBusy.
     """
     intent = intents.find(intent_id)
     chain = config.chains.get(intent.chain_id or 0)
@@ -28,7 +29,8 @@ def pay(intent_id: str, config: Config) -> str:
     try:
         if intent.amount_due:
             due = units.to_atomic(intent.amount_due, terms.decimals)
-            LocalNode(chain).send(terms.token_address, terms.address, due)
+            with node_slots.slot(intent.id):
+                LocalNode(chain).send(terms.token_address, terms.address, due)
     except RpcError:
         raise ChainUnavailable from None
     return intent_id

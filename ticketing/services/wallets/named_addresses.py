@@ -11,6 +11,7 @@ An order by preflight gets 800.
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ from peewee import fn
 
 from ticketing import clock
 from ticketing.constants import IntentStatus
-from ticketing.db.connection import database, write_transaction
+from ticketing.db.connection import database, one_at_a_time, write_transaction
 from ticketing.errors import TooManyAddresses
+from ticketing.limits import NAMED_PER_WALLET
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.unassigned_money import SkippedIndexes
 from ticketing.models.wallets import Wallet
@@ -30,17 +32,14 @@ from ticketing.services.wallets import issuing
 BLOCK = 100
 """How many indexes a process takes at once. Those that it has left when it ends are lost."""
 
-MOST_A_DAY = 20_000
-"""Indexes of a wallet that are named in 24 hours, if no later one is of a paid order.
-
-A search with the recovery file goes on for 5,000,000 indexes without money.
-"""
-
 _A_RANGE_GROWS_FOR = timedelta(hours=1)
 _RETRY_AFTER = 3600
 
 _blocks: defaultdict[str, deque[int]] = defaultdict(deque)
 """The indexes that this process has left of each wallet."""
+
+_taking = threading.Lock()
+"""Of the threads that find no index left, one takes a block for all."""
 
 
 @dataclass(frozen=True)
@@ -54,27 +53,34 @@ class NamedAddress:
 
 
 def take(wallet: Wallet, blocks: Mapping[int, int]) -> NamedAddress:
-    """Return an address of a wallet that nobody else is told. TooManyAddresses."""
+    """Return an address of a wallet that nobody else is told.
+
+    TooManyAddresses if NAMED_PER_WALLET were named in the last 24 hours, after the last one of a
+    paid order. A search with the recovery file goes on for 5,000,000 indexes without money.
+    """
     left = _blocks[wallet.id]
-    try:
+    with _taking:
+        if not left:
+            first = take_block(wallet.id)
+            left.extend(range(first, first + BLOCK))
         index = left.popleft()
-    except IndexError:
-        first = _take_block(wallet.id)
-        index = first
-        left.extend(range(first + 1, first + BLOCK))
     return NamedAddress(wallet.id, index, issuing.address_of(wallet, index), blocks)
 
 
-def _take_block(wallet_id: str) -> int:
-    """Take the next indexes of a wallet, note that they have no order, and return the first."""
+def take_block(wallet_id: str) -> int:
+    """Take the next indexes of a wallet, note that they have no order, and return the first.
+
+    TooManyAddresses.
+    """
     if database.in_transaction():
         # If it were undone, the same indexes would be given out twice.
         raise AssertionError("addresses are named outside transactions")
-    # Before the lock of the wallet: two processes may pass the limit together, by a block.
-    if _named(wallet_id) + BLOCK > MOST_A_DAY:
-        raise TooManyAddresses(retry_after=_RETRY_AFTER)
     now = clock.now()
     with write_transaction():
+        # Not the lock of the wallet: orders need not wait for requests that are refused.
+        one_at_a_time(f"addresses that are named of {wallet_id}")
+        if _named(wallet_id) + BLOCK > NAMED_PER_WALLET:
+            raise TooManyAddresses(retry_after=_RETRY_AFTER)
         taken = Wallet.update(next_index=Wallet.next_index + BLOCK).where(Wallet.id == wallet_id)
         (wallet,) = taken.returning(Wallet.next_index).execute()
         following = int(wallet.next_index)
@@ -101,7 +107,7 @@ def _named(wallet_id: str) -> int:
     )
     ranges = [(int(row.first), int(row.next)) for row in rows]
     total = sum(following - first for first, following in ranges)
-    if total + BLOCK <= MOST_A_DAY:
+    if total + BLOCK <= NAMED_PER_WALLET:
         return total
     paid = PaymentIntent.select(fn.MAX(PaymentIntent.address_index)).where(
         PaymentIntent.wallet == wallet_id,

@@ -32,7 +32,7 @@ def _section(origin: str) -> str:
 
 An x402 client (version 2, scheme `exact`) orders and pays with one call:
 `POST {origin}{PATH}`.
-GET of the same path returns the price.
+GET of the same path returns the price; only what the POST answers can be signed.
 
 ```js
 import {{ wrapFetchWithPayment }} from "@x402/fetch";

@@ -107,16 +107,15 @@ def shelf(tenant: Tenant, event_reference: str, config: Config) -> Shelf:
 
 
 def price(tenant: Tenant, asked: Asked, config: Config) -> SignatureRequired | None:
-    """Return the error that asks for a payment, for programs that look. It holds nothing.
+    """Return the error that shows a price, for programs that look. It holds and names nothing.
 
     None if a client could not buy it like this now, it is free, or no price is named before an
     order.
     """
-    wallet = pricing.wallet_of(tenant)
-    if wallet is None:
+    if pricing.wallet_of(tenant) is None:
         return None
     try:
-        return pricing.asking(tenant, wallet, asked, config)
+        return pricing.showing(tenant, asked, config)
     except TicketingError:
         return None
 

@@ -16,11 +16,13 @@ from ticketing.chain import units
 from ticketing.config import Config
 from ticketing.constants import CURRENCY, WalletKind
 from ticketing.db.connection import one_at_a_time, write_transaction
+from ticketing.errors import TooManyAddresses
+from ticketing.limits import NAMED_PER_CLIENT
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.wallets import Wallet
-from ticketing.services import checkout, order_terms
+from ticketing.services import checkout, daily_counts, order_terms
 from ticketing.services.checkout import Quote
 from ticketing.services.wallets import issuing, named_addresses
 from ticketing.services.wallets.named_addresses import NamedAddress
@@ -30,6 +32,11 @@ from ticketing.services.x402.errors import InvalidPayment, SignatureRequired, X4
 from ticketing.services.x402.payment_header import Payment
 from ticketing.services.x402.price_claims import PriceClaim
 from ticketing.services.x402.requirements import Way
+
+NO_ADDRESS = "0x" + "0" * 40
+"""What a price shows that names no address. Tokens refuse transfers to it."""
+
+_SHOWN = "This is the price only. Send a POST: it names the address to pay to."
 
 PREFLIGHT_PATH = "/v1/checkout/tenants/{tenant}/preflight"
 
@@ -55,11 +62,12 @@ def asking(
     """Return the error that names a price, and an address of `wallet` that nobody else is told.
 
     None if it is free. `reason`: what was wrong with the payment before. The errors of a preflight.
-    X402NotEnabled. TooManyAddresses.
+    X402NotEnabled. TooManyAddresses, also if the client was told NAMED_PER_CLIENT addresses today.
     """
     price = _price(tenant, asked, config)
     if not price.quote.amount:
         return None
+    daily_counts.add("x402 addresses", asked.client, 1, NAMED_PER_CLIENT, TooManyAddresses)
     blocks = {
         chain_id: state.block_number
         for chain_id, state in price.known.items()
@@ -71,20 +79,38 @@ def asking(
         asked.digest(config.keyring.current),
         clock.now() + price_claims.GOOD_FOR,
     )
+    text = price_claims.write(claim, tenant.id, config.keyring)
+    return _required(tenant, price, claim.named.address, text, config, reason)
+
+
+def showing(tenant: Tenant, asked: Asked, config: Config) -> SignatureRequired | None:
+    """Return the error that shows a price, with NO_ADDRESS and no claim: nobody can pay it.
+
+    None if it is free. The errors of a preflight. X402NotEnabled.
+    """
+    price = _price(tenant, asked, config)
+    if not price.quote.amount:
+        return None
+    return _required(tenant, price, NO_ADDRESS, None, config, _SHOWN)
+
+
+def _required(
+    tenant: Tenant,
+    price: _Price,
+    address: str,
+    claim: str | None,
+    config: Config,
+    reason: str | None,
+) -> SignatureRequired:
+    amount = price.quote.amount
     accepts = [
-        requirements.public(way, claim.named.address, way.market.now + price_claims.GOOD_FOR)
+        requirements.public(way, address, way.market.now + price_claims.GOOD_FOR)
         for way in price.ways
     ]
+    sold = goods.of_lines(tenant, price.quote.lines)
     return SignatureRequired(
-        requirements.message(
-            goods.of_lines(tenant, price.quote.lines),
-            accepts,
-            claim.amount,
-            price_claims.write(claim, tenant.id, config.keyring),
-            config,
-            reason,
-        ),
-        amount=claim.amount,
+        requirements.message(sold, accepts, amount, claim, config, reason),
+        amount=amount,
         currency=CURRENCY,
         preflight_url=(config.public_url or "") + PREFLIGHT_PATH.format(tenant=tenant.slug),
     )

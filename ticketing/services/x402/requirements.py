@@ -185,13 +185,17 @@ def message(
     sold: Goods,
     accepts: Sequence[dict[str, Any]],
     amount: int,
-    claim: str,
+    claim: str | None,
     config: Config,
     reason: str | None,
 ) -> dict[str, Any]:
-    """Return the content of PAYMENT-REQUIRED. `amount`: what is due, in micro-units."""
-    for each in accepts:
-        each["extra"]["claim"] = claim
+    """Return the content of PAYMENT-REQUIRED. `amount`: what is due, in micro-units.
+
+    `claim`: None if nothing can be paid like this.
+    """
+    if claim is not None:
+        for each in accepts:
+            each["extra"]["claim"] = claim
     price = formats.amount(amount, CURRENCY)
     return {
         "x402Version": VERSION,
