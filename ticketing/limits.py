@@ -165,6 +165,7 @@ UNPAID_OFFERS = ((3, 4), (9, 12))
 
 SHORT_OFFER = timedelta(hours=3)
 """How long a short offer is held. The night does not count: from 22:00 to 8:00 at the event."""
+
 NAMED_PER_CLIENT, NAMED_PER_WALLET = 200, 100_000
 """Addresses a day that x402 clients are told before an order: one client, and all of a wallet."""
 
