@@ -31,7 +31,7 @@ payback_local.py: `make payback`: pays back what the demo tenant owes, as its wa
 sweep_packages.py: what these and xpub.py use of eth-account, or a sentence if it is missing
 xpub.py, base58.py: for organizers, offline: the xpub of a new account
 translations.py: `make translations`: the catalogs of buyers' pages and mails
-limits.py, licenses.py: write the table of limits into README.md; write LICENSES.md
+limits.py, licenses.py: write the tables of docs/limits.md; write LICENSES.md
 """
 
 from typing import Self

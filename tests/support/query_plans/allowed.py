@@ -122,6 +122,9 @@ ALLOWED = {
     "The same: here there are few notifications of one tenant.": (
         r"notifications\.list_notifications searches notifications_of_tenant, then looks at type"
     ),
+    "What was stated for one order: five a day at most.": (
+        r".* searches refund_addresses_of_intent, then looks at source stated_at"
+    ),
     "The same: here few orders have answers, because the others ended unpaid.": (
         r"questions\.count_answers walks answers_of_intent"
     ),

@@ -7,9 +7,8 @@ of an acceptance, a scan, a void and a cancelation, only the first one counts.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from peewee import JOIN, ModelSelect
@@ -38,11 +37,10 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+from ticketing.services import daily_counts
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions, answers, finality, holders
 from ticketing.services.orders.holders import Holder
-
-_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,8 @@ def offer(
     with write_transaction():
         admission = holders.lock(tenant_reference, admission_id, code)
         _refuse_unless_transferable(admission)
-        _refuse_too_many(admission)
+        offered = Transfer.select().where(Transfer.admission == admission.id)
+        daily_counts.check(offered, Transfer.created_at, TRANSFERS_PER_DAY, TooManyTransfers)
         _end_offers(admission)
         now = clock.now()
         transfer = Transfer.create(
@@ -216,26 +215,15 @@ def _refuse_unless_transferable(admission: Admission) -> None:
         raise conflict
 
 
-def _refuse_too_many(admission: Admission) -> None:
-    newest = list(_newest(admission.id).limit(TRANSFERS_PER_DAY))
-    if len(newest) == TRANSFERS_PER_DAY and clock.is_within(_DAY, newest[-1].created_at):
-        left = newest[-1].created_at + _DAY - clock.now()
-        raise TooManyTransfers(retry_after=max(1, math.ceil(left.total_seconds())))
-
-
 def _end_offers(admission: Admission) -> None:
     is_open = (Transfer.admission == admission) & Transfer.ended_at.is_null()
     Transfer.update(ended_at=clock.now()).where(is_open).execute()
 
 
-def _newest(admission_id: Any) -> ModelSelect[Transfer]:
-    of_admission = Transfer.select().where(Transfer.admission == admission_id)
-    return of_admission.order_by(Transfer.id.desc())
-
-
 @Prepared
 def _last(admission_id: Any) -> ModelSelect[Transfer]:
-    return _newest(admission_id).limit(1)
+    of_admission = Transfer.select().where(Transfer.admission == admission_id)
+    return of_admission.order_by(Transfer.id.desc()).limit(1)
 
 
 def _is_open(transfer: Transfer) -> bool:

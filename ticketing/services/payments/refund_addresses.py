@@ -5,8 +5,7 @@ Whoever has the order's link can do that. So a statement waits: see payee_rules.
 
 from __future__ import annotations
 
-import math
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from ticketing import clock, credentials
 from ticketing.chain import address as addresses
@@ -28,7 +27,7 @@ from ticketing.models.refunds import RefundAddress
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.wallets import Wallet
 from ticketing.notification_types import MailKind
-from ticketing.services import stated_addresses
+from ticketing.services import daily_counts, stated_addresses
 from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import accounts, intents, mailboxes, payees_shown
 from ticketing.services.orders.mailboxes import Mailboxes
@@ -43,7 +42,6 @@ from ticketing.services.payments import (
 from ticketing.services.payments.payee_rules import Standing
 from ticketing.services.payments.payee_signatures import Signed
 
-_DAY = timedelta(days=1)
 _NOBODY = Mailboxes((), ())
 
 _ZERO = FieldMessage("zero_address", "Must not be the zero address.")
@@ -151,7 +149,10 @@ def _state(account: Account, address: str, config: Config, signed: Signed | None
         if waiting is not None:
             payee_rows.withdraw(account, waiting)
         return
-    _refuse_too_many(account)
+    stated = RefundAddress.select().where(
+        RefundAddress.intent == account.intent_id, RefundAddress.source == PayeeSource.STATED
+    )
+    daily_counts.check(stated, RefundAddress.stated_at, REFUND_ADDRESSES_PER_DAY, TooManyChanges)
     now, wait = clock.now(), config.refund_change
     told = mailboxes.of(account.order) if config.smtp is not None else _NOBODY
     standing = Standing(
@@ -215,10 +216,3 @@ def _ask_back(account: Account) -> None:
     """Ask money back that may still pay for the order: from now on it is owed."""
     if isinstance(account, StrayAccount) and account.asked_back_at is None:
         strays.write(account.order, account, {"asked_back_at": clock.now()})
-
-
-def _refuse_too_many(account: Account) -> None:
-    newest = payee_rows.stated_for(account.intent_id)[-REFUND_ADDRESSES_PER_DAY:]
-    if len(newest) == REFUND_ADDRESSES_PER_DAY and clock.is_within(_DAY, newest[0].stated_at):
-        left = newest[0].stated_at + _DAY - clock.now()
-        raise TooManyChanges(retry_after=max(1, math.ceil(left.total_seconds())))
