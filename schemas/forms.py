@@ -182,7 +182,7 @@ class EmptyForm(BaseSchema):
 class ClientNetworkForm(BaseSchema):
     """A network from which people ordered: a digest of it, or its number in a waiting room."""
 
-    network = Text(required=True, validate=Length(1, 64))
+    network = Text(required=True, validate=Length(1, 120))
 
 
 class InvitationForm(BaseSchema):

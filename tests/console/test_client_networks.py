@@ -160,3 +160,18 @@ def test_events_of_others_are_not_shown(acme, neighbour, ticket, here):
 
 def test_an_event_without_orders_says_so(ticket, writer, here):
     assert "Nobody holds or waits for anything" in writer.get(here).text
+
+
+def test_a_crowd_has_the_name_of_its_network(acme, writer, ticket, here):
+    path = f"{acme.path}/events/{ticket['event_id']}/crowds"
+    crowd = {"network": "192.0.2.0/24", "seats": 15}
+    assert acme.api().put(path, {"crowds": [crowd]}).status_code == 200
+    for host in (1, 2):
+        order_from(acme, ticket, f"192.0.2.{host}", 3)
+    order_from(acme, ticket, ADA, 2)
+    page = writer.get(here).text
+    assert ROW.findall(page)[0][0] == "192.0.2.0/24"
+    assert len(ROW.findall(page)) == 2
+    ended = writer.send(f"{here}/cancel", {"network": NETWORK.findall(page)[0]})
+    assert ended.headers["Location"].endswith("#canceled")
+    assert stock(ticket)[0] == 2

@@ -28,6 +28,7 @@ from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.services.access.blocked_networks import NAME_LENGTH
 from ticketing.services.catalog import events
+from ticketing.services.orders import crowds
 from ticketing.services.payments import settlement
 from ticketing.services.waiting_list import entries
 from ticketing.services.waiting_room import networks, places, turns
@@ -35,7 +36,7 @@ from ticketing.waiting_list import OPEN, EntryStatus
 
 MOST_SHOWN = 100
 
-_ID = re.compile("[0-9a-f]{64}|n[0-9]{1,6}")
+_ID = re.compile("([a-z0-9_:]{1,64}:)?[0-9a-f]{64}|n[0-9]{1,6}")
 
 _instant: Callable[[Any], Any] = UtcDateTimeField().python_value
 
@@ -49,6 +50,7 @@ class ClientNetwork:
     """What one network has of an event. `id`: its digest, or `n` and its number in the room.
 
     `held`: seats of unpaid orders, `offered`: of those that are offers of the waiting list.
+    `crowd`: its network, if the organizer has named it (services/orders/crowds.py).
     `waiting`: its places there that have no offer. `came`: how many people of it the waiting room
     has counted. `turns`: how many may order now. `is_last`: its people come after the others.
     """
@@ -62,12 +64,13 @@ class ClientNetwork:
     came: int = 0
     turns: int = 0
     is_last: bool = False
+    crowd: str | None = None
     times: list[datetime] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """A short name: eight digits of the digest, or the number."""
-        return self.id[:NAME_LENGTH]
+        """That of the crowd, or a short name: eight digits of the digest, or the number."""
+        return self.crowd or self.id.rpartition(":")[2][:NAME_LENGTH]
 
     @property
     def first_at(self) -> datetime | None:
@@ -97,9 +100,10 @@ def of_event(tenant_id: str, event_id: str, config: Config) -> list[ClientNetwor
     """
     event = events.get(tenant_id, event_id)
     found: dict[str, ClientNetwork] = {}
+    named = {crowds.digest(event, each, config): each["network"] for each in event.crowds}
 
     def network(digest: str) -> ClientNetwork:
-        return found.setdefault(digest, ClientNetwork(digest))
+        return found.setdefault(digest, ClientNetwork(digest, crowd=named.get(digest)))
 
     for digest, orders, seats, offers, offered, first, last in _orders(event.id):
         of = network(digest)
@@ -134,6 +138,8 @@ def cancel(tenant_id: str, event_id: str, network_id: str, keyring: Keyring) -> 
     for entry_id in _ids(_entries_of(event.id, network_id)):
         is_done = _done(entries.end, entry_id)
         places_ended, left = places_ended + is_done, left + (not is_done)
+    if crowds.is_of_crowd(network_id):
+        return Canceled(orders, places_ended, 0, left)  # its places are of its people's addresses
     number = places.drawn(event.id, network_id, keyring.current).network
     ended = turns.bar(event.id, number, [network_id])
     return Canceled(orders, places_ended, ended, left)
