@@ -139,38 +139,59 @@ class Worker:
         self._config = config
         self._stop = threading.Event()
         self._failed = False
+        every = timedelta(seconds=config.poll_seconds)
+        self._watchers = [Watcher(chain, every=every) for chain in config.chains.values()]
+        self._mailer = Mailer(config, is_stopped=self._stop.is_set)
+        self._wallet_changes = WalletChanges(config)
+        self._offering = Offering(config)
 
     def run(self) -> bool:
         """Run all tasks. Return whether a signal ended it."""
         log.info("ticketing %s", VERSION)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._stop.set())
-        pause = self._config.poll_seconds
-        every = timedelta(seconds=pause)
-        watchers = [Watcher(chain, every=every) for chain in self._config.chains.values()]
-        if not watchers:
+        if not self._watchers:
             log.warning("no chain is enabled: nothing to watch")
-        mailer = Mailer(self._config, is_stopped=self._stop.is_set)
-        wallet_changes = WalletChanges(self._config)
-        offering = Offering(self._config)
+        threads = [
+            threading.Thread(target=self._repeat, args=task, name=task[0]) for task in self.tasks()
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        try:
+            for watcher in self._watchers:
+                watcher.leave()
+            self._wallet_changes.leave()
+            self._offering.leave()
+            self._mailer.leave()
+        except UNAVAILABLE:
+            log.warning(
+                "the database is unavailable: the next worker waits until the lease expires"
+            )
+        return not self._failed
+
+    def tasks(self) -> list[tuple[str, Callable[[], object], float]]:
+        """Return each task: its name, what it does, and the pause after it, in seconds."""
+        pause = self._config.poll_seconds
         soon = min(_NOTIFYING_SECONDS, pause)
         waking = pause / math.ceil(pause / _WAKING_SECONDS)
         tasks: list[tuple[str, Callable[[], object], float]] = [
             ("housekeeping", partial(_keep_house, self._config), pause),
             ("deposits", deposits.begin_due, _DEPOSITS_SECONDS),
             ("unused images", images.forget_unused, _UNUSED_IMAGES_SECONDS),
-            ("wallet changes", wallet_changes.run, pause),
+            ("wallet changes", self._wallet_changes.run, pause),
             ("cautions", partial(cautioned_refunds.plan, self._config), _CAUTIONS_SECONDS),
             ("payees", payee_changes.take_effect, max(pause, _PAYEES_SECONDS)),
-            ("waiting lists", offering.run, min(_OFFERING_SECONDS, pause)),
+            ("waiting lists", self._offering.run, min(_OFFERING_SECONDS, pause)),
             ("exchange rate", RateReader(self._config).run, _RATE_SECONDS),
             ("descriptions of apps", partial(description_reader.read_some, self._config), soon),
             ("notifications", numbering.number_all, soon),
             # It returns only at the end, or after an error.
             ("webhooks", partial(Delivering(self._config).run, self._stop.is_set), soon),
-            ("mails", mailer.run, soon),
+            ("mails", self._mailer.run, soon),
         ]
-        for watcher in watchers:
+        for watcher in self._watchers:
             chain_id = watcher.chain.chain_id
             tasks.append((f"chain {chain_id}", watcher.look_if_due, waking))
             tasks.append((f"sweep of chain {chain_id}", watcher.sweep, pause))
@@ -178,22 +199,7 @@ class Worker:
             for name, act in CHAIN_TASKS:
                 of_chain = partial(act, watcher.chain, self._config)
                 tasks.append((f"{name} of chain {chain_id}", of_chain, soon))
-        threads = [threading.Thread(target=self._repeat, args=task, name=task[0]) for task in tasks]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        try:
-            for watcher in watchers:
-                watcher.leave()
-            wallet_changes.leave()
-            offering.leave()
-            mailer.leave()
-        except UNAVAILABLE:
-            log.warning(
-                "the database is unavailable: the next worker waits until the lease expires"
-            )
-        return not self._failed
+        return tasks
 
     def _repeat(self, name: str, task: Callable[[], object], pause: float) -> None:
         while not self._stop.is_set():
