@@ -4,8 +4,8 @@ Paragraphs, emphasis, lists, headings, quotes, rules, and links. All else is tex
 images and code: so a text of somebody who knows no Markdown looks as it was typed. A line break
 stays one, a bare URL becomes a link, and indented text is text.
 
-A text takes at most MAX_STEPS, of which each takes some microseconds. Example: 10,000 characters of
-the documents of this service take 400 to 600, and "- a thing" in 1,000 lines takes 4,000.
+A text takes at most DESCRIPTION_STEPS, each of some microseconds. Example: 10,000 characters of the
+documents of this service take 400 to 600, and "- a thing" in 1,000 lines takes 4,000.
 """
 
 import re
@@ -19,13 +19,12 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from ticketing.limits import DESCRIPTION_STEPS
+
 _RULES = [
     *("blockquote", "heading", "hr", "list"),
     *("balance_pairs", "emphasis", "escape", "newline"),
 ]
-MAX_STEPS = 2000
-"""How often the parser may begin to look for a block, or for a sign in a text."""
-
 _NESTING = 20
 """Levels of lists and quotes. What is nested deeper is left out."""
 
@@ -48,7 +47,7 @@ _LINK = Markup('<a href="{}" rel="nofollow noopener ugc">')
 
 
 class TooComplex(ValueError):
-    """A text takes more than MAX_STEPS."""
+    """A text takes more than DESCRIPTION_STEPS."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ _STEPS = "steps"
 
 def _count(state: StateBlock | StateInline) -> None:
     state.env[_STEPS] += 1
-    if state.env[_STEPS] > MAX_STEPS:
+    if state.env[_STEPS] > DESCRIPTION_STEPS:
         raise TooComplex
 
 
