@@ -63,7 +63,7 @@ ALLOWED = {
     "links": {"credentials"},
     "locales": set(),
     "logs": set(),
-    "markdown": set(),
+    "markdown": {"limits"},
     "places": set(),
     "qr_codes": set(),
     "roles": set(),

@@ -30,6 +30,8 @@ NOT_SET_BY_ORGANIZERS = {
     "was_published",
     "created_at",
     "updated_at",
+    "description_html",
+    "description_plain",
     "erased_at",
     "erasure_due_at",
     "erasure_tried_at",

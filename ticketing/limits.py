@@ -174,3 +174,9 @@ DESCRIPTION_SECONDS = 10
 
 DESCRIPTION_KEPT = timedelta(minutes=10)
 """For how long what an app says of itself is known, and that nothing came from its URL."""
+
+DESCRIPTION_STEPS = 2000
+"""How often the parser of one description may begin to look for a block, or for a sign in a text.
+
+Each step takes some microseconds.
+"""

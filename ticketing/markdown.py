@@ -2,18 +2,24 @@
 
 Paragraphs, emphasis, lists, headings, quotes, rules, and links. All else is text, also HTML,
 images and code: so a text of somebody who knows no Markdown looks as it was typed. A line break
-stays one, a bare URL becomes a link, and indented text is text. A text of 10,000 characters takes
-less than half a second, whatever is in it: tests/test_linear.py.
+stays one, a bare URL becomes a link, and indented text is text.
+
+A text takes at most DESCRIPTION_STEPS, each of some microseconds. Example: 10,000 characters of the
+documents of this service take 400 to 600, and "- a thing" in 1,000 lines takes 4,000.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup, escape
+
+from ticketing.limits import DESCRIPTION_STEPS
 
 _RULES = [
     *("blockquote", "heading", "hr", "list"),
@@ -40,23 +46,67 @@ _AFTER_URL = ".,;:!?)]'*_"
 _LINK = Markup('<a href="{}" rel="nofollow noopener ugc">')
 
 
+class TooComplex(ValueError):
+    """A text takes more than DESCRIPTION_STEPS."""
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A description as HTML, whose highest headings are h2, because the page has the h1; and as
+    text for calendars and search engines, in which a text without Markdown stays as it is.
+    """
+
+    html: Markup
+    plain: str
+
+
+def convert(text: str) -> Converted:
+    """Convert a description. TooComplex."""
+    tokens = _PARSER.parse(text, {_STEPS: 0})
+    lines = "".join(_plain(tokens)).splitlines()
+    plain = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+    return Converted(Markup("").join(_html(tokens)), plain)
+
+
 @lru_cache(_KEPT)
+def shown(text: str) -> Converted:
+    """Convert a description. One that is too complex is shown as it was typed."""
+    try:
+        return convert(text)
+    except TooComplex:
+        lines = Markup("<br>").join(text.splitlines())
+        return Converted(Markup("<p><bdi>{}</bdi></p>").format(lines), text)
+
+
 def html(text: str) -> Markup:
-    """Return a description as HTML. Its highest headings are h2: the page has the h1."""
-    return Markup("").join(_html(_PARSER.parse(text)))
+    """Return a description as HTML. See `shown`."""
+    return shown(text).html
 
 
 def plain(text: str) -> str:
-    """Return a description as text for calendars, mails and search engines.
+    """Return a description as text. See `shown`."""
+    return shown(text).plain
 
-    A text without Markdown stays as it is.
-    """
-    lines = "".join(_plain(_PARSER.parse(text))).splitlines()
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+
+_STEPS = "steps"
+"""The name of the count in the environment that the parser passes to its rules."""
+
+
+def _count(state: StateBlock | StateInline) -> None:
+    state.env[_STEPS] += 1
+    if state.env[_STEPS] > DESCRIPTION_STEPS:
+        raise TooComplex
+
+
+def _count_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Count that the parser looks what a line begins, or whether it ends what is before it."""
+    _count(state)
+    return False
 
 
 def _text(state: StateInline, silent: bool) -> bool:
     """Take text up to the next sign that means something."""
+    _count(state)
     found = _TEXT.match(state.src, state.pos, state.posMax)
     if found is None:
         return False
@@ -117,6 +167,8 @@ def _bare_url(state: StateInline, silent: bool) -> bool:
 
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("zero", {"maxNesting": _NESTING}).enable(_RULES)
+    inside = ["paragraph", "reference", "blockquote", "list"]
+    parser.block.ruler.before("blockquote", "count", _count_block, {"alt": inside})
     parser.inline.ruler.at("text", _text)
     for name, rule in (("image", _image), ("link", _link)):
         parser.inline.ruler.at(name, rule)

@@ -349,11 +349,21 @@ ROWS = (
         f"one, of {LOOKS_AT_ONCE} in each process: half of its threads",
         "",
         "when the other server answers",
-        "`chain_unavailable`, `overloaded`",
+        "`chain_unavailable`, `images_busy`",
         one=1,
         all=LOOKS_AT_ONCE,
         unit="threads",
         of_wide=True,
+    ),
+    Row(
+        "CPU of an organizer's texts and pictures",
+        PROCESS,
+        f"{limits.DESCRIPTION_STEPS:,} steps of the parser for a description, when it is saved; one"
+        " picture is decoded at a time in each process",
+        "",
+        "at once",
+        "`invalid_request`, `images_busy`",
+        ("DESCRIPTION_STEPS",),
     ),
     Row(
         "uploads of pictures",

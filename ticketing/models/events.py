@@ -58,6 +58,8 @@ class CrowdsField(AnyField):
 class Event(BaseModel):
     """An event of a tenant.
 
+    `description_html`, `description_plain`: its description, converted. See
+    services/catalog/descriptions.py.
     `capacity` limits all its ticket types together (None: no limit). EventStock counts them.
     `carts`: one order may have several ticket types. `order_questions` counts the questions that
     are asked before an order, `attendee_questions` those that each ticket is asked. Archived ones
@@ -84,6 +86,8 @@ class Event(BaseModel):
     title = TextField()
     slug = TextField()
     description = TextField()
+    description_html = TextField(null=True)
+    description_plain = TextField(null=True)
     type = TextField()
     venue = TextField(null=True)
     start_at = UtcDateTimeField()

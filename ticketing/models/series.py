@@ -17,6 +17,8 @@ class Series(BaseModel):
     slug = TextField()
     title = TextField(null=True)
     description = TextField(default="")
+    description_html = TextField(null=True)
+    description_plain = TextField(null=True)
 
     class Meta:
         table_name = "series"

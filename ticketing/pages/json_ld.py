@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ticketing import markdown, places
+from ticketing import places
 from ticketing.constants import Availability, EventType, Publication
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import images
+from ticketing.services.catalog import descriptions
 
 _SCHEMA = "https://schema.org/"
 _ATTENDANCE = {
@@ -58,7 +59,7 @@ def event(
     if of.end_at is not None:
         found["endDate"] = of.end_at.isoformat()
     if of.description:
-        found["description"] = markdown.plain(of.description)
+        found["description"] = descriptions.plain(of)
     if of.image_digest is not None:
         found["image"] = [origin + images.path(tenant.slug, of.image_digest)]
     return found

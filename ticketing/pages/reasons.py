@@ -346,6 +346,7 @@ _AT_FIELDS = {
     "xpub_depth": (
         "This is not the key of an account. Copy the one of an account, such as m/44'/60'/7'."
     ),
+    "too_complex": "This has too many lines, lists and signs. Leave out some, and save it again.",
     # Of websites and webhooks.
     "url": N_("This is not the address of a website. It starts with https://"),
     "http_url": "This is not a complete URL. It starts with https://",

@@ -16,6 +16,7 @@ from ticketing.pages import assets, near_times
 from ticketing.pages.icons import icon
 from ticketing.pages.reasons import reason
 from ticketing.pages.templates import LoadedMessages, PageEnvironment
+from ticketing.services.catalog import descriptions
 from ticketing.web import origin
 
 _CONSOLE = "console"
@@ -58,7 +59,8 @@ def register(app: Flask) -> None:
         mailto=mailto,
         person=person,
         markdown=markdown.html,
-        plain=markdown.plain,
+        described=descriptions.html,
+        plain=descriptions.plain,
         icon=icon,
         reason=reason,
         said=locales.gettext,

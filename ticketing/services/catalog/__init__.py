@@ -4,6 +4,7 @@ A change increases the tenant's revision (services/catalog_version.py), so that 
 
 events.py: create, change, publish, cancel. A canceled event voids its admissions, with or without
     refunds; one with orders cannot go back to draft
+descriptions.py: descriptions as HTML and plain text, made when they are saved
 copies.py: an event on other dates, with its ticket types and questions; all or none
 series.py: events that belong together; their names are in one space with those of events
 event_capacity.py: an event's own limit over all its ticket types; not below what is held and sold

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from ticketing import markdown
 from ticketing.constants import Publication
 from ticketing.models.events import Event
+from ticketing.services.catalog import descriptions
 
 if TYPE_CHECKING:
     import icalendar
@@ -78,7 +78,7 @@ def _describe(shown: icalendar.Event, event: Event, url: str | None) -> None:
     shown.add("DTSTART", event.start_at.astimezone(UTC))
     if event.end_at is not None:
         shown.add("DTEND", event.end_at.astimezone(UTC))
-    description = markdown.plain(event.description)
+    description = descriptions.plain(event)
     for name, text in (("LOCATION", event.venue), ("DESCRIPTION", description)):
         if text:
             shown.add(name, _text(text))

@@ -30,6 +30,8 @@ from ticketing.services.orders import questions
 _EVENT = (
     "title",
     "description",
+    "description_html",
+    "description_plain",
     "type",
     "venue",
     "timezone",

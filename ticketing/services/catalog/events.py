@@ -31,7 +31,7 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import catalog_version, images
-from ticketing.services.catalog import event_capacity, obstacles, series
+from ticketing.services.catalog import descriptions, event_capacity, obstacles, series
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
 from ticketing.services.orders import stock, waiting_ends
@@ -65,6 +65,7 @@ def create(tenant: Tenant, fields: dict[str, Any], config: Config) -> Event:
     `fields` are the validated fields of the request. The default slug is made from the title.
     """
     check_times(fields)
+    fields = {**fields, **descriptions.columns(fields.get("description", ""))}
     slug = fields.pop("slug", None)
     now = clock.now()
     for candidate in _slugs_from(fields["title"]) if slug is None else [slug]:
@@ -150,7 +151,7 @@ def change(
     `tell_people`: who has a ticket gets a mail about another time or place of a published event.
 
     NotFound, SlugTaken, SlugFixed, CapacityTooLow, InThePast; Invalid if it ends before it starts,
-    or before the doors open.
+    or before the doors open, or if its description is too complex.
     """
     try:
         with write_transaction():
@@ -166,6 +167,9 @@ def change(
             before = event.start_at, event.over_at
             for name, value in fields.items():
                 setattr(event, name, value)
+            if "description" in changed:
+                for name, text in descriptions.columns(event.description).items():
+                    setattr(event, name, text)
             check_times({name: getattr(event, name) for name in TIMES})
             if not {"start_at", "end_at"}.isdisjoint(changed):
                 if not force and _is_moved_into_the_past(event, *before) and _has_seats(event):

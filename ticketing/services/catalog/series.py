@@ -17,6 +17,7 @@ from ticketing.models.events import Event
 from ticketing.models.series import Series
 from ticketing.models.tenants import Tenant
 from ticketing.services import catalog_version
+from ticketing.services.catalog import descriptions
 
 
 def check_free(tenant_id: str, slugs: Iterable[str], series: str | None) -> None:
@@ -42,11 +43,13 @@ def read(tenant_id: str, slug: str) -> Series:
 
 
 def change(tenant: Tenant, slug: str, fields: dict[str, Any]) -> Series:
-    """Change what the page of a series says. Its events stay as they are. NotFound."""
+    """Change what the page of a series says. Its events stay as they are. NotFound, Invalid."""
     with write_transaction():
         catalog_version.advance(tenant.id)  # locks the tenant: nobody else writes the row
         found = read(tenant.id, slug)
         values = {"title": found.title, "description": found.description, **fields}
+        if "description" in fields:
+            values |= descriptions.columns(fields["description"])
         Series.insert(tenant=tenant, slug=slug, **values).on_conflict(
             conflict_target=[Series.tenant, Series.slug], update=values
         ).execute()

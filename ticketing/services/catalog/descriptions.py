@@ -1,0 +1,75 @@
+"""Descriptions of events and series become HTML and plain text once, when they are saved.
+
+The HTML is stored behind a digest of its Markdown and of the rules. Where that does not fit,
+because the version before wrote the text or the rules have changed, it is converted when it is
+read. The worker converts what was stored before there was HTML.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from markupsafe import Markup
+
+from ticketing import markdown
+from ticketing.errors import FieldMessage, Invalid
+from ticketing.models.events import Event
+from ticketing.models.series import Series
+
+RULES = 1
+"""Increase it when a text becomes other HTML, or other plain text."""
+
+AT_ONCE = 20
+"""Events that the worker converts in one go: most take a few milliseconds."""
+
+_TOO_COMPLEX = FieldMessage(
+    "too_complex", "Has too many lines, lists and signs of Markdown. Make it simpler."
+)
+
+
+def columns(description: str) -> dict[str, str]:
+    """Return what is stored beside a description. Invalid if it takes too long to convert."""
+    try:
+        found = markdown.convert(description)
+    except markdown.TooComplex:
+        raise Invalid({"description": [_TOO_COMPLEX]}) from None
+    return _columns(description, found)
+
+
+def convert_some() -> None:
+    """Convert the descriptions of some events that have no HTML yet."""
+    old = Event.select(Event.id, Event.description).where(Event.description_html.is_null())
+    for event in list(old.order_by(Event.id).limit(AT_ONCE)):
+        is_same = (Event.id == event.id) & (Event.description == event.description)
+        found = _columns(event.description, markdown.shown(event.description))
+        Event.update(**found).where(is_same).execute()
+
+
+def html(of: Event | Series) -> Markup:
+    """Return the description of an event or a series as HTML."""
+    stored = _stored(of)
+    return markdown.html(of.description) if stored is None else Markup(stored)
+
+
+def plain(of: Event | Series) -> str:
+    """Return it as text for calendars and search engines."""
+    if _stored(of) is None:
+        return markdown.plain(of.description)
+    return str(of.description_plain)
+
+
+def _columns(description: str, found: markdown.Converted) -> dict[str, str]:
+    return {
+        "description_html": f"{_digest(description)}\n{found.html}",
+        "description_plain": found.plain,
+    }
+
+
+def _stored(of: Event | Series) -> str | None:
+    """Return the stored HTML of the present description. None: it is not of that."""
+    digest, _, found = (of.description_html or "").partition("\n")
+    return found if digest == _digest(of.description) else None
+
+
+def _digest(description: str) -> str:
+    return hashlib.sha256(f"{RULES} {description}".encode()).hexdigest()[:32]
