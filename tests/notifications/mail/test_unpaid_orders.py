@@ -93,7 +93,8 @@ class TestPlaced:
         orders = [{**row, "id": f"pi_{n:026}", "address": f"0x{n:040x}"} for n in range(999)]
         for order in orders:
             order["address_index"] = None
-        PaymentIntent.insert_many(orders).execute()
+        for some in (orders[:500], orders[500:]):  # a statement has at most 65,535 parameters
+            PaymentIntent.insert_many(some).execute()
         mails = [
             {
                 "id": f"mal_{n:026}",

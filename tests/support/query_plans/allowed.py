@@ -80,7 +80,8 @@ ALLOWED = {
         r".* searches payments_in_order, then looks at canonical"
     ),
     "The x402 payments of one chain that are settling: at most one for each order, for minutes.": (
-        r"(x402\.order_\w+|gasless\.\w+|checkout\.cancel|pages_orders\.cancel|mcp\.answer_message)"
+        r"(x402\.order_\w+|gasless\.\w+|checkout\.cancel|pages_orders\.cancel|mcp\.answer_message"
+        r"|pages_console_client_networks\.cancel_network)"
         r" walks x402_due"
     ),
     "The scans of one admission: these are few.": (
@@ -116,14 +117,23 @@ ALLOWED = {
         rf"|({_PAYOUTS}|worker) walks listed_payouts_pkey"
     ),
     "The same: here there are few ticket types, and few orders with items or vouchers.": (
-        r"(sales\.read_sales|pages_console_events\.show_event|mcp\.answer_message)"
+        r"(sales\.read_sales|pages_console_events\.\w+|mcp\.answer_message)"
         r" walks (intents_of_voucher|items_of_ticket_type|ticket_types_(handed_out|pkey))"
     ),
     "The same: here there are few notifications of one tenant.": (
         r"notifications\.list_notifications searches notifications_of_tenant, then looks at type"
     ),
-    "What was stated for one order: five a day at most.": (
-        r".* searches refund_addresses_of_intent, then looks at source stated_at"
+    "What was stated for one order, and the offers of one ticket: few a day.": (
+        r"(checkout|pages_orders)\.state_refund_address"
+        r" (searches refund_addresses_of_intent, then looks at source stated_at"
+        r"|sorts refund_addresses)"
+        r"|(holders|pages_tickets)\.offer_\w+"
+        r" (searches transfers_of_admission, then looks at created_at|sorts transfers)"
+    ),
+    "Who waits for one event, by network: here few do. The networks of one waiting room.": (
+        r"(worker|pages_console_client_networks\.\w+) walks entries_of_(client|site)"
+        r"|pages_console_client_networks\.list_networks"
+        r" (sorts waiting_room_networks|walks intents_held_by\w*)"
     ),
     "The same: here few orders have answers, because the others ended unpaid.": (
         r"questions\.count_answers walks answers_of_intent"
@@ -276,7 +286,7 @@ ALLOWED = {
         r" searches vouchers_(of_event|by_tag), then looks at .*"
     ),
     "The vouchers of one event that were used, and their orders: few of an event's.": (
-        r"(sales\.read_sales|pages_console_events\.show_event|mcp\.answer_message)"
+        r"(sales\.read_sales|pages_console_events\.\w+|mcp\.answer_message)"
         r" (sorts vouchers|searches intents_of_voucher, then looks at .*)"
     ),
     "An audit walks over all vouchers of one tenant.": (
