@@ -1,11 +1,14 @@
 """No client keeps a waiting list, or the seats that become free, from everybody else."""
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from tests.support.admissions import FREE, given, invite
+from tests.support.races import at_once
 from tests.support.stopped_clock import StoppedClock
 from tests.support.waiting import (
     MAIL,
@@ -22,11 +25,12 @@ from tests.support.waiting import (
     work,
 )
 from ticketing import clock, ids
+from ticketing.errors import TicketingError
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.waiting_list import WaitingListEntry
-from ticketing.services.waiting_list import offer_times
+from ticketing.services.waiting_list import candidates, offer_times, offers
 
 pytestmark = pytest.mark.sql
 
@@ -67,6 +71,13 @@ def ask_from(acme, body, address):
     overrides = {"REMOTE_ADDR": address}
     path = f"{acme.checkout}/waiting-list"
     return acme.with_headers({}).post(path, body, environ_overrides=overrides)
+
+
+def offer_by_turn(acme, entry):
+    """Offer as a worker does that has chosen this entry, and has lost its lease meanwhile."""
+    found = candidates.Candidate(entry.id, is_beyond=False)
+    with suppress(TicketingError):
+        offers.offer_to(found, acme.app.extensions["ticketing"])
 
 
 def add_seats(ticket, seats):
@@ -119,6 +130,17 @@ class TestOffersOfAClient:
         assert first.offer_expires_at - first.offered_at == timedelta(hours=24)
         zone = ZoneInfo("Europe/Berlin")
         assert third.offer_expires_at == offer_times.short_end(time.now, zone)
+        proof(acme)
+
+    def test_workers_at_once_keep_the_limit(self, acme, ticket):
+        taken = [join(acme, ticket, f"mallory{n}", STRANGER) for n in range(5)]
+        ada = join(acme, ticket, "ada", ADA)
+        add_seats(ticket, 5)
+        at_once(
+            *[partial(offer, acme.app) for _ in range(3)],
+            *[partial(offer_by_turn, acme, entry) for entry in taken],
+        )
+        assert statuses(taken).count("offered") == 2 and status(ada) == "offered"
         proof(acme)
 
     def test_a_network_has_three_times_as_many(self, acme, ticket):

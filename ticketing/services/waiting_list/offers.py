@@ -64,13 +64,14 @@ class Offering:
             if found is None:
                 break
             try:
-                _offer(found.entry_id, self._config, candidate=found)
+                offer_to(found, self._config)
             except TicketingError as error:
                 # A network is not available, or their client had enough today. The next may get it.
                 log.info("entry %s waits on: %s", found.entry_id, error.code)
                 refused.entries.append(found.entry_id)
                 if isinstance(error, TooMany):
-                    refused.clients.update(_client_of(entries.find(found.entry_id)))
+                    # The limit may be that of the narrow network alone.
+                    refused.clients.update(_client_of(entries.find(found.entry_id))[:1])
         if self._lease.keep():
             full = candidates.full_clients(event_id)
             passed_over.update(event_id, full | refused.clients)
@@ -89,8 +90,16 @@ def offer(entry_id: str, config: Config) -> None:
     _offer(entry_id, config, candidate=None)
 
 
+def offer_to(candidate: Candidate, config: Config) -> None:
+    """Make the order of who is next. Nothing happens if they are not next any more.
+
+    What `offer` raises.
+    """
+    _offer(candidate.entry_id, config, candidate)
+
+
 def _offer(entry_id: str, config: Config, candidate: Candidate | None) -> None:
-    """Offer seats, as `offer` does. A candidate who is not the next any more gets none."""
+    """Offer seats. `candidate`: it is their turn. None: it is out of turn."""
     found = entries.find(entry_id)
     wanted = Wanted(found.ticket_type_id, found.quantity)
     read = holds.lines_on_sale(found.tenant_id, found.event_id, (wanted,))

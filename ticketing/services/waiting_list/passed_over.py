@@ -50,38 +50,38 @@ def update(event_id: str, clients: Collection[str]) -> None:
 
 def _update_type(event_id: str, ticket_id: str, room: int | None, clients: Collection[str]) -> None:
     waiting, now = candidates.waiting(ticket_id), clock.now()
-    is_idle = WaitingListEntry.idle_since.is_null(False)
-    if room == 0:
-        _change(event_id, ticket_id, waiting.where(is_idle), None)
-        return
     is_of_full = candidates.is_of(clients)
     is_passed = is_of_full if room is None else is_of_full | (WaitingListEntry.quantity > room)
-    _change(event_id, ticket_id, waiting.where(is_idle, ~is_passed), None)
+    idle = waiting.where(WaitingListEntry.idle_since.is_null(False))
+    _change(event_id, ticket_id, idle if room == 0 else idle.where(~is_passed), idle_since=None)
+    if room == 0:
+        return
     passed = waiting.where(is_passed)
     new = passed.where(WaitingListEntry.passed_over_at.is_null())
-    if new.exists():
-        is_new = WaitingListEntry.id.in_([each.id for each in new.limit(_AT_ONCE)])
-        WaitingListEntry.update(passed_over_at=now).where(is_new).execute()
+    _change(event_id, ticket_id, new, passed_over_at=now)
     earliest: Any = passed.select(fn.MIN(WaitingListEntry.passed_over_at)).scalar()
     since = _instant(earliest)
     is_due = since is not None and since <= now - PASSED_OVER_FOR
-    _change(event_id, ticket_id, (passed if is_due else waiting.where(is_of_full)), now)
+    closing = (passed if is_due else waiting.where(is_of_full)).where(
+        WaitingListEntry.idle_since.is_null()
+    )
+    _change(event_id, ticket_id, closing, idle_since=now)
 
 
 def _change(
     event_id: str,
     ticket_id: str,
     which: ModelSelect[WaitingListEntry],
-    idle_since: datetime | None,
+    **columns: datetime | None,
 ) -> None:
-    """Let entries be idle since a time, or close the sale again, if they do not yet."""
-    changed = which.where(WaitingListEntry.idle_since.is_null(idle_since is not None))
-    if not changed.exists():
+    """Change a column of entries, some at once, and how many of their ticket type are idle."""
+    if not which.exists():
         return
     event = Event.get_by_id(event_id)
     with write_transaction():
         event_locks.keep(event.tenant_id, event_id)
-        some = locked(changed.order_by(WaitingListEntry.id).limit(_AT_ONCE))
+        some = locked(which.order_by(WaitingListEntry.id).limit(_AT_ONCE))
         ids = [each.id for each in some]
-        WaitingListEntry.update(idle_since=idle_since).where(WaitingListEntry.id.in_(ids)).execute()
-        stock.idle(ticket_id, len(ids) if idle_since is not None else -len(ids))
+        WaitingListEntry.update(columns).where(WaitingListEntry.id.in_(ids)).execute()
+        if "idle_since" in columns:
+            stock.idle(ticket_id, len(ids) if columns["idle_since"] else -len(ids))
