@@ -131,7 +131,7 @@ ALLOWED = {
         r" (searches transfers_of_admission, then looks at created_at|sorts transfers)"
     ),
     "Who waits for one event, by network: here few do. The networks of one waiting room.": (
-        r"(worker|pages_console_client_networks\.\w+) walks entries_of_(client|site)"
+        r".* walks entries_of_(client|site)"
         r"|pages_console_client_networks\.list_networks"
         r" (sorts waiting_room_networks|walks intents_held_by\w*)"
     ),
