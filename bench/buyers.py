@@ -257,7 +257,7 @@ class Crowd:
         self, number: int, order: str, page: bytes
     ) -> Generator[Ask | float, Answer | None, bytes]:
         """Do what static/pages/order.js does. Return the page with the tickets."""
-        marker, shown_at = _marker_of_page(page), time.perf_counter()
+        marker, shown_at = marker_of_page(page), time.perf_counter()
         etag, pause = None, POLL_SECONDS
         while not _TICKET.search(page):
             yield pause
@@ -266,12 +266,12 @@ class Crowd:
                 pause = min(_LONGEST_PAUSE, 2 * max(pause, POLL_SECONDS))
                 continue
             pause = POLL_SECONDS
-            changed = answer.status == "200" and _marker_of_poll(answer.body) != marker
+            changed = answer.status == "200" and marker_of_poll(answer.body) != marker
             if not changed:
                 etag = _etag(answer, etag)
             if changed or time.perf_counter() - shown_at > _SHOWN_AGAIN_AFTER:
                 page = yield from self._get(number, "order page, again", order)
-                marker, shown_at = _marker_of_page(page), time.perf_counter()
+                marker, shown_at = marker_of_page(page), time.perf_counter()
         return page
 
     def _poll(self, number: int, order: str, etag: str | None, step: str) -> Ask:
@@ -314,12 +314,13 @@ def _etag(answer: Answer | None, before: str | None) -> str | None:
     return (answer and answer.header(b"ETag")) or before
 
 
-def _marker_of_page(page: bytes) -> str:
+def marker_of_page(page: bytes) -> str:
+    """Return what the page of an order says of its state."""
     found = _MARKER.search(page)
     return found[1].decode() if found else ""
 
 
-def _marker_of_poll(body: bytes) -> str:
+def marker_of_poll(body: bytes) -> str:
     """Return what static/pages/order.js compares, of an order without money on other networks."""
     it = json.loads(body)
     parts = (
@@ -331,6 +332,7 @@ def _marker_of_poll(body: bytes) -> str:
         it["refund_pending"],
         len(it["refunds"]),
         it["refund_address"] or "",
+        it["payee"]["waiting_address"] or "",
         it["expires_at"],
         it["chain_id"] or "",
     )

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from bench.buyers import marker_of_page, marker_of_poll
 from tests.support import payees
 from tests.support.admissions import FREE, admissions_of, given, reissue, sold, void
 from tests.support.carts import buyer_of, shop_of_two
@@ -62,6 +63,12 @@ def test_an_unpaid_order_says_how_much_where_and_on_which_network(buyer):
     assert page.count('class="qr"') == 3  # also that of the payment link
     assert buyer.intent["payment_uri"].replace("&", "&amp;") in page
     assert REFRESH.format(link(buyer)) in page
+
+
+def test_the_bench_sees_whether_a_page_is_still_right_as_the_page_does(buyer):
+    # If it did not, its buyers would load the page again after each poll.
+    poll = buyer.api.get(buyer.path)
+    assert marker_of_poll(poll.data) == marker_of_page(show(buyer).encode()) != ""
 
 
 @pytest.mark.parametrize(
