@@ -319,7 +319,7 @@ ROWS = (
     Row(
         "offers of one ticket, and addresses for one refund",
         DAILY,
-        f"{TRANSFERS_PER_DAY} offers, {REFUND_ADDRESSES_PER_DAY} addresses; whoever has the link",
+        f"{TRANSFERS_PER_DAY} offers, {REFUND_ADDRESSES_PER_DAY} addresses, with the link",
         "",
         "a day after each",
         "`too_many_transfers`, `too_many_changes`",

@@ -73,7 +73,7 @@ def test_a_client_stores_so_much_text_in_a_day(acme, ticket, time):
     assert order(acme, ticket).status_code == 201
     time.forward(hours=2)
     assert refused(order(acme, ticket), 429, "too_much_text") == 22 * 3600
-    # Others buy, and whoever pays has as much again.
+    # Others buy. A client that pays has as much again.
     assert order(acme, ticket, OTHER).status_code == 201
     of_first = PaymentIntent.id == first.json["id"]
     PaymentIntent.update(amount_received=PRICE).where(of_first).execute()
@@ -94,6 +94,16 @@ def test_all_clients_together_store_so_much_text_in_a_day(acme, ticket, time, ca
     assert logged.levelname == "ERROR"
     # What asks nothing is sold meanwhile.
     assert order(acme, acme.ticket(), wish=None).status_code == 201
+    time.forward(hours=24)
+    assert order(acme, ticket).status_code == 201
+
+
+def test_what_a_storefront_stores_with_its_key_takes_nothing_from_that(acme, ticket, time):
+    stored_texts.note(TEXT_BYTES_OF_ALL - 20_000)
+    body = {"event_id": ticket["event_id"], "ticket_id": ticket["id"], "answers": {"wish": LONG}}
+    for _ in range(25):
+        assert acme.api().post(f"{acme.checkout}/preflight", body).status_code == 201
+    assert order(acme, ticket).status_code == 201
     time.forward(hours=24)
     assert order(acme, ticket).status_code == 201
 

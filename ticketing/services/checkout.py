@@ -170,7 +170,8 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         intent = _issue(held, order, form, config, ends_at)
         if asked is not None:
             answers.write(intent, asked)
-            stored_texts.note(intent.stored_bytes)
+            if order.client:
+                stored_texts.note(intent.stored_bytes)
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(
         config.keyring.current, intent.id, generation=0

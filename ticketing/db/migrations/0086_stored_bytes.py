@@ -1,6 +1,6 @@
 """Count the bytes that orders store of who paid nothing, to bound them and delete them after a day.
 
-Orders of before count as one byte: they are deleted, too.
+Earlier orders count as one byte each, so that they are deleted, too.
 """
 
 from peewee import Database

@@ -114,9 +114,9 @@ class Blocks:
         if not self._networks:
             return False
         of_client = _network(client)
-        # mypy does not see that both are of one version, which subnet_of requires.
+        # An address of IPv4 is in no network of IPv6.
         return of_client is not None and any(
-            of_client.version == each.version and of_client.subnet_of(each)  # type: ignore[arg-type]
+            of_client.network_address in each and of_client.prefixlen >= each.prefixlen
             for each in self._networks
         )
 

@@ -66,7 +66,7 @@ def _columns(description: str, found: markdown.Converted) -> dict[str, str]:
 
 
 def _stored(of: Event | Series) -> str | None:
-    """Return the stored HTML of the present description. None: it is not of that."""
+    """Return the stored HTML. None if it was made from another text than the present one."""
     digest, _, found = (of.description_html or "").partition("\n")
     return found if digest == _digest(of.description) else None
 

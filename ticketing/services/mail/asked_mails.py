@@ -49,7 +49,8 @@ def plan(
 ) -> datetime | None:
     """Plan a mail with lost links, or with one for a new password, to an address.
 
-    Return when such a mail was planned for this address, if that was lately. None: it is now.
+    Return when such a mail was planned for this address, if that was lately. None: no such mail
+    was, and one is planned now.
 
     `client`: digests of the client's networks, from narrow to wide. MailNotConfigured. TooManyLinks
     if the client has asked too often today for such a mail, for any address. TooManyMails.

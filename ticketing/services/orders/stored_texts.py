@@ -45,7 +45,7 @@ def check_all(processes: int) -> None:
 
 
 def note(stored: int) -> None:
-    """Count the bytes of an order that is made."""
+    """Count the bytes of an order that a client without a credential makes."""
     with _lock:
         _stored[_hour()] += stored
 

@@ -62,7 +62,8 @@ def join(
 ) -> datetime | None:
     """Plan a mail with which somebody confirms that they wait.
 
-    Return when such a mail was planned for this place, if that was lately. None: it is now.
+    Return when such a mail was planned for this place, if that was lately. None: no such mail
+    was, and one is planned now.
 
     `wanted`: `quantity`, `email`, `name` and `locale`. `client`: digests of the client's networks.
     Nobody learns whether the address waits already: it gets the link of its place again.
