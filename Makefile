@@ -8,7 +8,7 @@ SLITHER := .tools/slither
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run collect payback demo agent demo-agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-migrating bench-early bench-peers bench-scale bench-growth contracts lock audit release
+.PHONY: help run collect payback demo agent demo-agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-early bench-peers bench-scale bench-growth contracts lock audit release
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -70,9 +70,6 @@ bench: .venv/tests ## Measure the cost of requests; write the table to bench/RES
 
 bench-onsale: .venv/tests ## Measure the minute in which a sale begins; write the tables to bench/ONSALE.md too
 	@$(BIN)/python -m bench.onsale --write
-
-bench-migrating: .venv/tests ## Migrate 100,000 orders while the version before serves; write bench/MIGRATING.md too
-	@$(BIN)/python -m bench.migrating --write
 
 bench-growth: .venv/tests ## Measure a shop with a million orders beside an empty one; write bench/GROWTH.md too
 	@$(BIN)/python -m bench.growth --write

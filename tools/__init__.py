@@ -5,7 +5,6 @@ This file has what they share: a missing program, and something that runs until 
 run.py: `make run`: everything on this machine until Ctrl-C
 demo.py, demo_agent.py: `make demo`: sells a ticket, step by step; an agent with a wallet buys one
 stack.py, json_client.py: starts web server and worker as an operator does; a small client of them
-releases.py: the sources of releases, which serve while this one migrates
 anvil.py, postgres.py: a real node with a test token; a temporary Postgres, with a standby
 solidity.py: compiles and checks the contracts; contracts/ has its packages and the test token
 namespaces.py: several hosts on this machine: network namespaces

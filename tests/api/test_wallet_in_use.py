@@ -9,7 +9,6 @@ from tests.support.factories import cli, new_organizer, new_xpub
 from tests.support.remote import PATIENCE_SECONDS
 from ticketing.chain import xpub as xpubs
 from ticketing.constants import LOOKS_AT_ONCE
-from ticketing.db import migrate
 from ticketing.db.connection import database
 from ticketing.services import account_use
 from tools import anvil
@@ -176,16 +175,3 @@ def test_an_account_in_use_on_one_of_several_chains_is_refused(environ, node, re
         xpub = new_xpub()
         other.rpc("anvil_setNonce", xpubs.derive_address(xpub, 0), "0x1")
         assert "chain 8453" in put(acme, xpub).json["detail"]
-
-
-@pytest.mark.exhaustive
-def test_wallets_that_issued_nothing_move_past_their_first_address(app):
-    new, old = new_organizer(app, "new"), new_organizer(app, "old")
-    old.buyer(old.ticket())
-    while migrate.downgrade() != ["0007_first_address"]:
-        pass
-    join = "tenants JOIN wallets ON wallets.id = tenants.wallet_id"
-    found = database.execute_sql(f"SELECT slug, next_index FROM {join}").fetchall()
-    assert dict(found) == {"new": 0, "old": 2}
-    migrate.upgrade()
-    assert (wallet(new)["next_index"], wallet(old)["next_index"]) == (1, 2)

@@ -1,5 +1,6 @@
 """Migrations on the command line: up, down, and in several processes at once."""
 
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,15 @@ from ticketing.db.connection import database
 from tools.stack import ROOT
 
 pytestmark = pytest.mark.sql
+
+LATER = """
+def up(migrator, db):
+    db.execute_sql("ALTER TABLE tenants ADD COLUMN later TEXT")
+
+
+def down(migrator, db):
+    db.execute_sql("ALTER TABLE tenants DROP COLUMN later")
+"""
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -37,18 +47,43 @@ def app_of_nothing(environ_of_nothing, built_app):
     database.close()
 
 
-def test_migrating_twice_finds_nothing_to_do_and_goes_down_and_up_again(app_of_nothing):
+@pytest.fixture
+def later(tmp_path, monkeypatch):
+    """The name of a migration that comes after the schema."""
+    folder = tmp_path / "migrations"
+    shutil.copytree(migrate.DIRECTORY, folder)
+    (folder / "0002_later.py").write_text(LATER)
+    monkeypatch.setattr(migrate, "DIRECTORY", folder)
+    return "0002_later"
+
+
+def test_migrating_twice_finds_nothing_to_do_and_goes_down_and_up_again(app_of_nothing, later):
     def migrate(*arguments, **options):
         return cli(app_of_nothing, "db", *arguments, **options)
 
     assert migrate("downgrade", "--yes") == "nothing to revert\n"
-    first = migrate("upgrade")
-    assert first.startswith("applied 0001_")
+    assert migrate("upgrade") == f"applied 0001_schema\napplied {later}\n"
     assert migrate("upgrade") == "nothing to apply\n"
-    newest = first.split()[-1]
     assert "Aborted!" in migrate("downgrade", stdin="n\n", exit_code=1)
-    assert migrate("downgrade", "--yes") == f"reverted {newest}\n"
-    assert migrate("upgrade") == f"applied {newest}\n"
+    assert migrate("downgrade", "--yes") == f"reverted {later}\n"
+    assert migrate("upgrade") == f"applied {later}\n"
+
+
+def test_the_schema_itself_is_never_reverted(app_of_nothing):
+    cli(app_of_nothing, "db", "upgrade")
+    tables = database.get_tables()
+    assert cli(app_of_nothing, "db", "downgrade", "--yes") == "nothing to revert\n"
+    assert database.get_tables() == tables
+
+
+def test_a_database_of_before_2_0_is_refused_in_one_sentence(app_of_nothing):
+    history = "CREATE TABLE schema_migrations (id INTEGER, name TEXT, applied TEXT)"
+    database.execute_sql(history)
+    database.execute_sql("INSERT INTO schema_migrations VALUES (1, '0001_initial', '2026-01-01')")
+    told = cli(app_of_nothing, "db", "upgrade", exit_code=1)
+    assert told.startswith("Error: this database was made before release 2.0")
+    assert told.count("\n") == 1
+    assert database.get_tables() == ["schema_migrations"]
 
 
 @pytest.mark.long
@@ -84,7 +119,7 @@ WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND NOT gra
 
 @pytest.mark.parametrize("environ_of_nothing", ["postgres"], indirect=True)
 def test_a_migration_and_an_order_that_lock_tables_in_two_orders_both_end(
-    app_of_nothing, environ_of_nothing
+    app_of_nothing, environ_of_nothing, later
 ):
     cli(app_of_nothing, "db", "upgrade")
     cli(app_of_nothing, "db", "downgrade", "--yes")

@@ -525,9 +525,7 @@ def test_nothing_but_what_is_asked_for_is_read(app, node, facilitator, monkeypat
     few = {"scans_of_admission", "x402_settling", "notifications_of_type", "payments_unwitnessed"}
     few |= {"turns_by_beginning", "turns_of_network", "entries_offered", "entries_of_site"}
     few |= {name for name in made if name.startswith("strays_")}
-    # The version before reads by them while a new one migrates. A later release drops them.
-    of_before = {"mails_to_recipient", *(name for name in made if name.startswith("payouts_"))}
-    assert made - used <= few | of_before
+    assert made - used <= few
 
     unneeded = {index for index in NEEDED if not faults_without(index, explainer, statements)}
     assert not unneeded

@@ -5,10 +5,8 @@ import pytest
 from tests.support.factories import PRICE, in_days, worker_once
 from tests.support.feed import News
 from tests.support.holders import JOIN_URL, Held, refused
-from ticketing.db.connection import database
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.tenants import Tenant
 from ticketing.services.payments import watched_orders
 from ticketing.services.payments.reconciliation import reconcile
 
@@ -274,15 +272,9 @@ def test_a_free_order_is_final(acme):
     assert told(News(acme)) == []
 
 
-def test_organizers_of_before_keep_what_they_have(acme):
+def test_a_new_organizer_confirms_early_until_it_is_switched_off(acme):
     me = acme.api()
     assert me.get(acme.path).json["early_confirmation"] is True
-    # As the version before writes it, and as a migration finds it.
-    database.execute_sql(
-        "INSERT INTO tenants (id, slug, name, created_at) SELECT 'ten_old', 'old', name,"
-        " created_at FROM tenants"
-    )
-    assert Tenant.get_by_id("ten_old").early_confirmation is False
     answer = me.patch(acme.path, {"early_confirmation": False})
     assert answer.json["early_confirmation"] is False
     assert me.patch(acme.path, {"early_confirmation": None}).status_code == 422

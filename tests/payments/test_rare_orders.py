@@ -2,10 +2,8 @@
 
 import pytest
 
-from tests.support import fact_triggers
 from tests.support.property.worlds import fake_chain
 from ticketing.constants import Publication
-from ticketing.db import migrate
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.services.catalog import events
@@ -89,17 +87,3 @@ def test_a_payment_whose_logs_are_left_out_for_hours_is_found_in_the_end(world):
     run(world, ("set_node", False, []), ("pass_time", 3600, True), LOOK)
     run(world, ("pass_time", 3600, True), LOOK)
     assert books() == ("confirmed", 900, 0, 0)
-
-
-def test_money_owed_before_the_books_were_kept_this_way_is_owed_afterwards(world):
-    run(world, *ORDER, *EXPIRE, pay(PART), LOOK)
-    assert books() == ("expired", 300, 300, 300)
-    fact_triggers.remove()
-    while migrate.downgrade() != ["0005_balances"]:
-        pass
-    migrate.upgrade()
-    world.model.feed.start_over()
-    world.check()
-    assert books() == ("expired", 300, 300, 300)
-    run(world, pay(ALL), ("mine", 2), LOOK)
-    assert books() == ("expired", 1200, 1200, 0)

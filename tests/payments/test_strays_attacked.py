@@ -27,7 +27,7 @@ from ticketing.chain import receivers
 from ticketing.models.chains import ChainState
 from ticketing.models.notifications import Notification
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.stray_accounts import StrayAccount, StrayLooks
+from ticketing.models.stray_accounts import StrayAccount
 from ticketing.services import chains
 from ticketing.services.payments import adoption, booking
 from ticketing.services.payments.home_choice import MOST_MOVES
@@ -180,14 +180,3 @@ def test_an_order_moves_ten_times_and_not_after_its_hold(shop, nodes_of):
     watchers(shop)[CHAIN].look()
     assert buyer.now()["status"] == "awaiting_payment"
     assert choose(buyer, SECOND).json["code"] == "intent_expired"
-
-
-def test_nothing_is_looked_for_elsewhere_for_a_day_after_the_upgrade(shop, nodes_of):
-    """The version before adds up all payments of an order, on whatever chain."""
-    StrayLooks.insert(begin_at=clock.now() + timedelta(seconds=3)).execute()
-    buyer = order(shop, CHAIN)
-    pay(nodes_of, buyer, SECOND)
-    assert buyer.now()["strays"] == []
-    StrayLooks.update(begin_at=clock.now()).execute()
-    worker_once(shop.app)
-    assert books(sound(buyer))[3] == [(SECOND, PRICE, 0, PRICE)]

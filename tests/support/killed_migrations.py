@@ -1,4 +1,4 @@
-"""Kill -9 of migrations at any statement: `python -m tests.support.killed_migrations URL`.
+"""Kill -9 of a migration at any statement: `python -m tests.support.killed_migrations URL`.
 
 A kill must not change the schema: a migration is applied completely or not at all.
 """
@@ -6,17 +6,16 @@ A kill must not change the schema: a migration is applied completely or not at a
 import os
 import signal
 import sys
-from collections.abc import Callable
 from itertools import count
 
 from ticketing.db import migrate
 from ticketing.db.connection import database, open_database
 
-EVERY_OF_UPGRADE, EVERY_OF_DOWNGRADE = 11, 3
-"""At which statements a kill is tried. An upgrade applies all, and begins again each time."""
+EVERY = 8
+"""A kill is tried at every so many statements. Each time the upgrade begins again."""
 
 
-def run(url: str, step: Callable[[], list[str]], number: int, what: int) -> None:
+def run(url: str, number: int, what: int) -> None:
     """Migrate in this process, and send it a signal after `number` statements."""
     open_database(url)
     seen = count(1)
@@ -26,14 +25,14 @@ def run(url: str, step: Callable[[], list[str]], number: int, what: int) -> None
             os.kill(os.getpid(), what)
 
     database.obj.query_hooks.append(hook)
-    step()
+    migrate.upgrade()
 
 
-def killed(url: str, step: Callable[[], list[str]], number: int) -> bool:
+def killed(url: str, number: int) -> bool:
     """Kill a migrating process at this statement. Return False if it ended before."""
     pid = os.fork()
     if pid == 0:
-        run(url, step, number, signal.SIGKILL)
+        run(url, number, signal.SIGKILL)
         os._exit(0)
     _, status = os.waitpid(pid, 0)
     assert status in (0, signal.SIGKILL), status
@@ -58,23 +57,19 @@ def schema(url: str) -> list[str]:
 
 
 def main(url: str) -> None:
-    """Kill upgrades and downgrades at any statement. Print the number of kills."""
-    kills = 0
-    steps = [migrate.upgrade, *[migrate.downgrade] * len(list(migrate.DIRECTORY.glob("0*")))]
-    for step in steps:
-        before = schema(url)
-        every = EVERY_OF_UPGRADE if step == migrate.upgrade else EVERY_OF_DOWNGRADE
-        for number in count(1, every):
-            if not killed(url, step, number):
-                break
-            assert schema(url) == before, f"{step.__name__}, statement {number}"
-            kills += 1
-        assert schema(url) != before
+    """Kill an upgrade at any statement. Print the number of kills."""
+    kills, before = 0, schema(url)
+    for number in count(1, EVERY):
+        if not killed(url, number):
+            break
+        assert schema(url) == before, f"statement {number}"
+        kills += 1
+    assert schema(url) != before
     sys.stdout.write(str(kills))
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 2:
-        run(sys.argv[1], migrate.upgrade, int(sys.argv[2]), signal.SIGSTOP)
+        run(sys.argv[1], int(sys.argv[2]), signal.SIGSTOP)
     else:
         main(sys.argv[1])

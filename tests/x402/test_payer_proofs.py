@@ -1,7 +1,5 @@
 """Who signed the transfer that paid an order, as the token says: `signer`."""
 
-from importlib import import_module
-
 import pytest
 
 from tests.support.factories import PRICE, worker_once
@@ -17,7 +15,6 @@ from tests.support.payers import (
 )
 from tests.support.refunds import FRIEND, pay_from
 from tests.support.x402 import RELAYER, calldata, required
-from ticketing.db.connection import database
 from ticketing.models.payments import Payment
 from tools import anvil
 
@@ -170,19 +167,5 @@ def test_a_reorganization_takes_it_back(app, buyer, node):
     assert proven(buyer) is None
     node.rpc("eth_sendRawTransaction", transaction)
     node.rpc("anvil_mine", "0x1")
-    worker_once(app)
-    assert proven(buyer) == SIGNER
-
-
-@pytest.mark.sql
-def test_payments_of_the_version_before_are_looked_at_once(app, acme, ticket, buyer, node):
-    pay_signed(buyer)
-    other = acme.buyer(ticket)
-    other.pay(node)
-    worker_once(app)
-    Payment.update(proven=None, proof_due_at=None).execute()
-    migration = import_module("ticketing.db.migrations.0075_payer_proofs")
-    database.execute_sql(migration.SIGNED_BEFORE)
-    assert is_looked_for(buyer) and not is_looked_for(other)
     worker_once(app)
     assert proven(buyer) == SIGNER

@@ -12,6 +12,8 @@ from ticketing.db.connection import database, is_sqlite, savepoint, write_transa
 
 DIRECTORY = Path(__file__).parent / "migrations"
 _TABLE = "schema_migrations"
+_BASELINE = "0001_schema"
+_OLD = "this database was made before release 2.0, which cannot read it: start with an empty one"
 _LOCK_TIMEOUT_SECONDS = 600
 _ADVISORY_LOCK = 7_598_805_623_668_405_864
 _ATTEMPT_SECONDS = 0.2
@@ -22,20 +24,25 @@ _NOT_LOCKED = "55P03"
 def upgrade() -> list[str]:
     """Apply pending migrations in order, and return their names.
 
-    Several processes may call it at once: one migrates, the others wait. MigrationError if a
-    migration finds something that an operator must change first; then none is applied.
+    Several processes may call it at once: one migrates, the others wait. MigrationError if the
+    database cannot be used; then nothing is applied.
     """
     _check_encoding()
     with _exclusive() as runner:
-        if not pending():
+        to_apply = pending()
+        if not to_apply:
             return []
+        if to_apply[0] == _BASELINE and database.table_exists(_TABLE):
+            raise MigrationError(_OLD)
         _lock_tables()
         return list(runner.up())
 
 
 def downgrade() -> list[str]:
-    """Revert the last migration, and return its name in a list."""
+    """Revert the last migration, and return its name in a list. The first one is never reverted."""
     with _exclusive() as runner:
+        if runner.applied().keys() <= {_BASELINE}:
+            return []
         _lock_tables()
         return list(runner.down())
 

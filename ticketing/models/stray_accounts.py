@@ -128,19 +128,6 @@ class StrayAccount(BaseModel):
         return 0 if self.in_reach else max(0, self.counted)
 
 
-class StrayLooks(BaseModel):
-    """When looks for stray money begin: one row, or none for a database that never had orders.
-
-    The version before adds up all payments of an order, on whatever chain. A deploy must be over.
-    """
-
-    begin_at = UtcDateTimeField()
-
-    class Meta:
-        table_name = "stray_looks"
-        primary_key = False
-
-
 Account: TypeAlias = PaymentIntent | StrayAccount
 """The books of an order on one chain and in one token: its home, or a stray account."""
 

@@ -84,7 +84,7 @@ class StrayLook:
     def search_collected(self, transfers: Sequence[Transfer], at: Block) -> None:
         """Search for payments that receivers passed on here before a look could see them."""
         state = chains.state(self._chain.chain_id) if transfers else None
-        if state is not None and stray_looks.have_begun():
+        if state is not None:
             for token in stray_search.tokens(self._chain, state)[:1]:
                 stray_search.search_collected(token, transfers, at)
 

@@ -35,7 +35,7 @@ ALLOWED = {
         r"worker (sorts x402_settlements|walks x402_(settling|due))"
     ),
     "The deposits of one event. Postgres merges all items: this database has few.": (
-        r"(pages_console_)?deposits\.\w+ walks intent_items_pkey"
+        r"(pages_console_)?deposits\.\w+ walks (intent_items_pkey|items_of_ticket_type)"
     ),
     "Statements about refunds that wait: each for a day. Tenants that owe, one by one. This"
     " database has few payees: Postgres merges all of them.": (
@@ -72,7 +72,6 @@ ALLOWED = {
         r"reconciliation\.get_reconciliation"
         r" (walks collections_pkey|searches collections_intent, then looks at stray)"
     ),
-    "A table of one row.": r".* scans stray_looks",
     "What orders of one tenant received elsewhere than where they are paid: that is rare.": (
         r"(?!public|checkout|x402).* (searches strays_\w+, then looks at .*|sorts stray_accounts)"
     ),

@@ -1,4 +1,4 @@
-"""Migrations from an empty database to the current one. db/migrate.py applies them in order.
+"""The schema, and what changes it from then on. db/migrate.py applies the files in order.
 
 A migration imports no model, because models change. docs/extending.md shows how to add one.
 """

@@ -10,7 +10,6 @@ from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.stray_accounts import StrayLooks
 from ticketing.services import chains
 
 YOUNG = timedelta(seconds=120)
@@ -18,15 +17,6 @@ YOUNG = timedelta(seconds=120)
 
 WAIT_AT_MOST = timedelta(minutes=5)
 """How long after its deadline an order waits for looks on other chains."""
-
-
-def have_begun() -> bool:
-    """Return whether money is looked for on other chains than the homes of orders.
-
-    Not for a day after the upgrade that brought this: the version before may still serve.
-    """
-    row: StrayLooks | None = StrayLooks.select().first()
-    return row is None or row.begin_at <= clock.now()
 
 
 def note_look(chain_id: int, at: Block) -> None:

@@ -27,7 +27,7 @@ from ticketing.models.stray_accounts import StrayAccount, id_of
 from ticketing.models.wallets import Wallet
 from ticketing.services import chains
 from ticketing.services.orders import accounts
-from ticketing.services.payments import address_search, settlement, stray_looks, strays
+from ticketing.services.payments import address_search, settlement, strays
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,6 @@ def look(node: Node, token: Token, intents: Sequence[PaymentIntent], at: Block) 
 
     `at` is the worker's cursor on this chain.
     """
-    if not stray_looks.have_begun():
-        return
     addresses = [intent.terms.address for intent in intents]
     known = accounts.at(token.chain.chain_id, token.address, addresses)
     without = [intent for intent in intents if intent.terms.address not in known]
