@@ -113,12 +113,10 @@ class AdmissionSchema(BaseSchema):
     )
     amount = fields.Integer(
         required=True,
-        attribute="cost",
         metadata=documented(25_000_000, "What it cost, in micro-units. 0 for a guest."),
     )
     released = fields.Integer(
         required=True,
-        attribute="released_amount",
         metadata=documented(0, "How much of that its order keeps no more. It never falls."),
     )
     giving_back = _return()

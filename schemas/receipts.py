@@ -196,7 +196,7 @@ class ReceiptSchema(BaseSchema):
     )
     released_amount = fields.Integer(
         required=True,
-        attribute="intent.released_amount",
+        attribute="intent.released",
         metadata=documented(
             0, "What the order does not keep of `amount`: of tickets that were taken back."
         ),

@@ -170,7 +170,10 @@ def _refund(intent_id, refund_id):
         chain_id=31337,
         tx_hash="0x" + refund_id[-1] * 64,
         log_index=0,
+        sender="0x" + "1" * 40,
         recipient="0x" + "0" * 40,
         amount=1,
+        block_number=1,
+        block_hash="0x" + "2" * 64,
         created_at=_read(intent_id).created_at,
     )

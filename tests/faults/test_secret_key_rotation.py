@@ -190,15 +190,6 @@ def test_the_command_tells_which_keys_would_end_without_the_old_secret(host):
     assert under_previous(host(STEPS[3])) == (0, [])
 
 
-def test_a_key_of_an_older_version_is_told_until_it_is_used(host):
-    acme = new_organizer(host(STEPS[0]), "acme")
-    ApiKey.update(digest_key=None).execute()
-    here = at(host(STEPS[2]), acme)
-    assert [key["id"] for key in under_previous(here.app)[1]] == [ApiKey.get().id]
-    here.with_headers({"X-API-Key": acme.admin_key}).get(f"{acme.path}/events")
-    assert under_previous(here.app) == (0, [])
-
-
 @pytest.mark.parametrize(("here", "there"), SIDE_BY_SIDE[:3], ids=WHERE[:3])
 def test_identical_requests_at_two_hosts_at_once_have_one_effect(host, here, there):
     hosts = [host(here), host(there)]

@@ -5,7 +5,6 @@ import pytest
 from tests.support.property.worlds import fake_chain
 from ticketing.constants import Publication
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.refunds import Refund
 from ticketing.services.catalog import events
 
 pytestmark = pytest.mark.exhaustive
@@ -44,18 +43,6 @@ def give_back(who):
 LOOK = ("look_after_silence", 0)
 EXPIRE = (("pass_time", 1000, True), LOOK)
 ORDER = (LOOK, ("preflight", False, 1))
-
-
-def test_an_order_that_gave_back_more_than_it_has_is_not_honoured(world):
-    """A refund from a version that did not store its block stays when the payment leaves."""
-    run(world, *ORDER, pay(PART), *EXPIRE, give_back(0), ("mine", 1))
-    run(world, ("settle_refund", 0, 0, False))
-    assert books() == ("expired", 300, 0, 0)
-    Refund.update(block_number=None, block_hash=None).execute()
-    run(world, ("reorganize", 5, [], 1), LOOK)
-    assert books() == ("expired", 0, 0, 0)
-    run(world, pay(ALL), ("mine", 1), LOOK)
-    assert books() == ("expired", 900, 600, 0)
 
 
 def test_an_order_canceled_with_its_event_before_the_first_look_is_owed_its_money(world):

@@ -133,8 +133,7 @@ def under_previous(as_json: bool) -> None:
     """List what needs SECRET_KEY_PREVIOUS: keys, webhooks, apps. Exit with code 1 if any does.
 
     A key is stored under SECRET_KEY when it is used, the secrets of webhook endpoints and of apps
-    that show codes by the worker. Keys from older versions are listed until they are used, because
-    those versions did not record the SECRET_KEY.
+    that show codes by the worker.
     """
     keys = api_keys.under_previous(config().keyring)
     endpoints = webhook_secrets.under_previous(config().keyring)

@@ -39,8 +39,8 @@ class Admission(BaseModel):
 
     `named_at`: when the holder was last named by a holder's call. `transferred_at`: when the
     current holder accepted it. `redeemed_by` is the scan that let the holder in. `void_refund`:
-    what it cost became owed when it was voided. `amount` is what it cost, in micro-units; None: the
-    unit amount of its order (of a guest: 0). `released` is how much of it its order keeps no more.
+    what it cost became owed when it was voided. `amount` is what it cost, in micro-units (of a
+    guest: 0). `released` is how much of it its order keeps no more.
     It never falls. `deposit_released`: how much of that is the deposit of who came.
 
     `returned_at`: since when its holder gives it back, for `return_amount` micro-units. Both are
@@ -72,7 +72,7 @@ class Admission(BaseModel):
     voided_at = UtcDateTimeField(null=True)
     void_reason = TextField(null=True)
     void_refund = BooleanField(default=False)
-    amount = BigIntegerField(null=True)
+    amount = BigIntegerField()
     released = BigIntegerField(default=0)
     deposit_released = BigIntegerField(default=0)
     return_amount = BigIntegerField(null=True)
@@ -99,18 +99,6 @@ class Admission(BaseModel):
         return {"name": self.holder_name, "email": self.holder_email}
 
     @property
-    def cost(self) -> int:
-        """What the seat cost in its order, in micro-units. As COST. It may read the order."""
-        if self.amount is not None:
-            return int(self.amount)
-        return 0 if self.intent is None else int(self.intent.unit_amount)
-
-    @property
-    def released_amount(self) -> int:
-        """How much of its cost the order does not keep any more. As SEAT_RELEASED."""
-        return self.cost if self.void_refund else int(self.released)
-
-    @property
     def is_final(self) -> bool:
         """Whether the payment of its order is final. A guest has none. It may read the order."""
         order = None if self.intent_id is None else self.intent
@@ -134,20 +122,12 @@ class Admission(BaseModel):
         return self.transferred_at is not None
 
 
-COST = fn.COALESCE(Admission.amount, PaymentIntent.unit_amount, 0)
-"""What a seat cost, in a query with the admission's intent (an outer join: guests have none)."""
-
-SEAT_RELEASED = Case(None, [(Admission.void_refund, COST)], Admission.released)
-"""How much of that its order keeps no more. The version before writes only `void_refund`."""
-
-
 def _seat_kept() -> Any:
     other = Admission.alias()
-    cost = fn.COALESCE(other.amount, PaymentIntent.unit_amount, 0)
-    left = cost - Case(None, [(other.void_refund, cost)], other.released)
+    left = other.amount - other.released
     earlier = (other.intent == Admission.intent) & (other.id < Admission.id)
     before = fn.COALESCE(fn.SUM(left), 0) - FORGIVEN
-    own = COST - SEAT_RELEASED
+    own = Admission.amount - Admission.released
     kept = Case(None, [(before >= 0, own), (before + own <= 0, 0)], before + own)
     return Case(None, [(FORGIVEN > 0, other.select(kept.cast("BIGINT")).where(earlier))], own)
 

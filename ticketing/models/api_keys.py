@@ -14,8 +14,7 @@ class ApiKey(BaseModel):
     """A key of a tenant. It has one role until it expires or is revoked.
 
     For some time after a rotation, the previous secret is valid too. `generation` counts the
-    rotations. `digest_key` identifies the SECRET_KEY of the digest; None for rows from versions
-    that did not record it.
+    rotations. `digest_key` identifies the SECRET_KEY of the digest.
     """
 
     id = TextField(primary_key=True)
@@ -23,7 +22,7 @@ class ApiKey(BaseModel):
     name = TextField()
     role = TextField()
     digest = TextField()
-    digest_key = TextField(null=True)
+    digest_key = TextField()
     generation = IntegerField(default=0)
     previous_digest = TextField(null=True)
     previous_digest_key = TextField(null=True)

@@ -118,7 +118,7 @@ class PaymentIntent(BaseModel):
 
     `refund_pending` is the part of `refund_due` in blocks that are not final yet, and
     `pending_block` the first of them. None: not known. `waived` is what
-    the organizer wrote off. `seats_refunded` counts the seats that were voided with a refund.
+    the organizer wrote off. `released` is what the order keeps no more of its amount.
     `tolerance`: how much may be missing of its payment, if that comes in time: see `forgiven`.
     `pooled`: how many of its seats replace others that were given back, until that is done. They
     count in `taken` of their ticket type, and not in `held` or `sold`. `resale`: that it was to
@@ -174,7 +174,6 @@ class PaymentIntent(BaseModel):
     refund_pending = BigIntegerField(default=0)
     refunded = BigIntegerField(default=0)
     waived = BigIntegerField(default=0)
-    seats_refunded = IntegerField(default=0)
     released = BigIntegerField(default=0)
     pooled = IntegerField(default=0)
     # FALSE in the database. A default here would be the 51st parameter of each INSERT, and psycopg
@@ -380,11 +379,6 @@ class PaymentIntent(BaseModel):
         return self.forgiven_of(self.amount_received) if is_sold else 0
 
     @property
-    def released_amount(self) -> int:
-        """What the order does not keep any more of its amount. As RELEASED."""
-        return max(self.released, self.unit_amount * self.seats_refunded)
-
-    @property
     def rest(self) -> int:
         """What was received, and is neither owed, nor paid back, nor waived. As REST."""
         return int(self.amount_received - self.refunded - self.waived - self.refund_due)
@@ -432,10 +426,7 @@ UNSETTLED = PaymentIntent.status.in_(
 """Intents that wait for confirmations. They have a partial index."""
 
 EARLY = PaymentIntent.early & (PaymentIntent.status == literal(IntentStatus.CONFIRMED))
-"""Intents that were confirmed early, and are not final yet. They have a partial index.
-
-The version before does not know the column, and may leave it set when it reverses one.
-"""
+"""Intents that were confirmed early, and are not final yet. They have a partial index."""
 
 FLAGGED = PaymentIntent.flags != literal(0)
 OWING = PaymentIntent.refund_due > literal(0)
@@ -451,18 +442,6 @@ TO_REFUND = OWING & (PaymentIntent.refund_due > PaymentIntent.refund_pending)
 """Intents with a refund that can be paid now."""
 
 
-_SEATS_REFUNDED = PaymentIntent.unit_amount * PaymentIntent.seats_refunded
-RELEASED = Case(
-    None, [(PaymentIntent.released > _SEATS_REFUNDED, PaymentIntent.released)], _SEATS_REFUNDED
-)
-"""What intents do not keep any more of their amount.
-
-The version before counted refunded seats only, and may still run during a deploy: the greater one
-of both is right. Example: it voids 1 of 3 seats at 5, so `released` is 0 and `seats_refunded` 1:
-5 are released. Then this version voids the next seat: both say 10.
-"""
-
-
 def _forgiven() -> Any:
     in_time = PaymentIntent.ended_at.is_null()
     missing = PaymentIntent.amount - PaymentIntent.amount_received
@@ -475,7 +454,7 @@ def _forgiven() -> Any:
 FORGIVEN = _forgiven()
 """What is forgiven of intents that are confirmed. Of others, what would be."""
 
-_LEFT = PaymentIntent.amount - RELEASED
+_LEFT = PaymentIntent.amount - PaymentIntent.released
 KEPT = Case(None, [(_LEFT > FORGIVEN, _LEFT - FORGIVEN)], 0)
 """What intents that are sold keep: their amount, less what was released and what is forgiven."""
 

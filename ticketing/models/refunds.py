@@ -19,8 +19,8 @@ class Refund(BaseModel):
     """The part of one token transfer on a chain that paid a refund of one intent.
 
     Several intents of a tenant may share a transfer, up to its value. Only a canonical refund
-    counts. Its block is None in rows from versions that did not store it, and so is `sender`, who
-    paid. `checked`: the worker has compared its block once more, or no node had that any more.
+    counts. `sender` paid it. `checked`: the worker has compared its block once more, or no node had
+    that any more.
     """
 
     id = TextField(primary_key=True)
@@ -30,11 +30,11 @@ class Refund(BaseModel):
     chain_id = BigIntegerField()
     tx_hash = TextField()
     log_index = IntegerField()
-    sender = TextField(null=True)
+    sender = TextField()
     recipient = TextField()
     amount = BigIntegerField()
-    block_number = BigIntegerField(null=True)
-    block_hash = TextField(null=True)
+    block_number = BigIntegerField()
+    block_hash = TextField()
     canonical = BooleanField(default=True)
     checked = BooleanField(default=False)
     created_at = UtcDateTimeField()
@@ -89,15 +89,9 @@ class RefundAddress(BaseModel):
 
     @property
     def counts_since(self) -> datetime | None:
-        """Since when it counts, or counted until another one came. None: it counts for nothing.
-
-        A statement that the version before stored has neither a time nor a salt.
-        """
-        if self.waits or self.ended_at is not None:
-            return None
-        is_of_version_before = self.effective_at is None and self.confirm_salt is None
-        since: datetime | None = self.stated_at if is_of_version_before else self.effective_at
-        return since
+        """Since when it counts, or counted until another one came. None: it counts for nothing."""
+        since: datetime | None = self.effective_at
+        return None if self.waits or self.ended_at is not None else since
 
     @property
     def is_payee(self) -> bool:

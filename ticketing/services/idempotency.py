@@ -125,7 +125,7 @@ def claim_within(claims: Sequence[Claim], owner: Owner | None) -> Answer | None:
 
     If another transaction has the claim, wait for its end. Whatever is returned, call `keep` for
     all claims: one of them may be new. Before the transaction, call `give_up_later`. KeyReused,
-    TooManyRequests. StillRunning if a process of a version before has committed the claim.
+    TooManyRequests.
     """
     stored, now = None, clock.now()
     for place, one in enumerate(_in_order(claims)):

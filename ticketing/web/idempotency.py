@@ -76,7 +76,6 @@ def once(key: str, act: Callable[[], str]) -> str:
 
     `key` is the hidden key of the form. The same form again, as after a double click, returns the
     id of the first time. A form with other content is another one. Invalid for a malformed key.
-    StillRunning if a process of a version before runs the first one.
 
     Example: a form with key K names the holder Ada, and is sent twice: `act` runs once. The person
     goes back, changes Ada to Grace, and sends it with the same K: `act` runs again.

@@ -10,7 +10,7 @@ IN_ORDER = "voucher.code"
 
 def order_again(stored: dict[str, Any]) -> dict[str, Any]:
     """Return what a repeat shows of the voucher of an order."""
-    voucher = stored.get("voucher")  # the version before stored none
+    voucher = stored["voucher"]
     return {} if voucher is None else {"voucher": _with_codes([voucher])[0]}
 
 

@@ -14,7 +14,6 @@ from ticketing.db import reserve
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection, database
 from ticketing.services import counters, daily_counts, erasure, idempotency, images
 from ticketing.services.access import challenges, invitations, rate_limits, sessions, totp
-from ticketing.services.catalog import descriptions as catalog_descriptions
 from ticketing.services.mail import cautioned_refunds
 from ticketing.services.notifications import (
     mail_queue,
@@ -80,7 +79,6 @@ def _keep_house(config: Config) -> None:
     challenges.forget_old()
     counters.merge()
     daily_counts.forget_old()
-    catalog_descriptions.convert_some()
     erasure.erase_old(config.personal_data_days)
     erasure.erase_unpaid()
     reading.forget_old(config.notification_days)

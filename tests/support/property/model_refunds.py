@@ -110,11 +110,9 @@ class RefundRules:
 
 
 def _canonical(books: Books) -> dict[tuple[str, ...], Row]:
-    """Return the refunds that count. A row from an older version has no block: it is left out."""
+    """Return the refunds that count."""
     return {
-        (row["intent_id"], *_log(row)): row
-        for row in books["refunds"].values()
-        if row["canonical"] and row["block_hash"] is not None
+        (row["intent_id"], *_log(row)): row for row in books["refunds"].values() if row["canonical"]
     }
 
 

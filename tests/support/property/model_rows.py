@@ -96,11 +96,6 @@ def items(books: Books, intent: Row) -> list[Row]:
     return found
 
 
-def seats_refunded(books: Books, intent_id: str) -> int:
-    """Count the seats of an order that were voided with a refund."""
-    return sum(bool(row["void_refund"]) for row in of_intent(books["admissions"], intent_id))
-
-
 def released(books: Books, intent_id: str) -> int:
     """Return what an order keeps no more.
 

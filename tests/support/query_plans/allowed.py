@@ -151,7 +151,6 @@ ALLOWED = {
         r"pages_console_connect(ed_apps)?\.\w+ searches connected_apps_of_\w+, then looks at .*"
     ),
     "Apps that have ended: a day's.": r"worker walks connected_apps_by_end",
-    "Events without HTML: those of the version before.": r"worker walks events_not_converted",
     "What clients had in days that are over.": r"worker walks daily_amounts_by_time",
     "Readings of the URLs of apps: those of a minute, and those that are old.": (
         r"\S+ walks app_descriptions_(by_time|kept)"

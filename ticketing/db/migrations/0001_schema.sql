@@ -110,7 +110,7 @@ CREATE TABLE api_keys (
     expires_at TIMESTAMPTZ NOT NULL,
     last_used_at TIMESTAMPTZ,
     revoked_at TIMESTAMPTZ,
-    digest_key TEXT,
+    digest_key TEXT NOT NULL,
     generation INTEGER NOT NULL DEFAULT 0,
     previous_digest TEXT,
     previous_digest_key TEXT,
@@ -326,7 +326,6 @@ CREATE INDEX events_to_remind ON events (start_at)
     WHERE reminder_hours IS NOT NULL AND reminded_at IS NULL;
 CREATE INDEX events_releasing ON events (id) WHERE deposits_running = TRUE;
 CREATE INDEX events_coming ON events (start_at, id) WHERE status = 'published';
-CREATE INDEX events_not_converted ON events (id) WHERE description_html IS NULL;
 
 CREATE TABLE event_stock (
     event_id TEXT PRIMARY KEY REFERENCES events (id),
@@ -480,7 +479,6 @@ CREATE TABLE payment_intents (
     refunded BIGINT NOT NULL,
     waived BIGINT NOT NULL DEFAULT 0,
     released BIGINT NOT NULL DEFAULT 0,
-    seats_refunded INTEGER NOT NULL DEFAULT 0,
     early BOOLEAN NOT NULL DEFAULT FALSE,
     paid_block BIGINT,
     pending_block BIGINT,
@@ -614,7 +612,7 @@ CREATE TABLE admissions (
     void_refund BOOLEAN NOT NULL DEFAULT FALSE,
     qr TEXT,
     change_number BIGINT,
-    amount BIGINT,
+    amount BIGINT NOT NULL,
     released BIGINT NOT NULL DEFAULT 0,
     return_amount BIGINT,
     returned_at TIMESTAMPTZ,
@@ -949,13 +947,13 @@ CREATE TABLE refunds (
     log_index INTEGER NOT NULL,
     recipient TEXT NOT NULL,
     amount BIGINT NOT NULL,
-    block_number BIGINT,
-    block_hash TEXT,
+    block_number BIGINT NOT NULL,
+    block_hash TEXT NOT NULL,
     canonical BOOLEAN NOT NULL DEFAULT TRUE,
     created_at TIMESTAMPTZ NOT NULL,
     checked BOOLEAN NOT NULL DEFAULT FALSE,
     stray TEXT NOT NULL DEFAULT '',
-    sender TEXT,
+    sender TEXT NOT NULL,
     UNIQUE (intent_id, chain_id, tx_hash, log_index)
 );
 CREATE INDEX refunds_of_intent ON refunds (intent_id);

@@ -62,8 +62,8 @@ def _why(account: Account) -> str:
     if account.stray:
         is_here = account.chain_id == intent.chain_id
         return "Sent in another token" if is_here else "Sent on another network"
-    if intent.seats_refunded:
-        return "Ticket taken back"
+    if intent.released:
+        return "Ticket or deposit returned"
     if Flag.PAID_LATE in intent.flags:
         return "Sent too late"
     if intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED):

@@ -1,7 +1,6 @@
 """API keys: list, create, read, rotate, revoke."""
 
 from datetime import timedelta
-from typing import Any
 
 from ticketing import clock, credentials, ids
 from ticketing.credentials import Keyring
@@ -134,25 +133,16 @@ def revoke_all(tenant_id: str) -> list[str]:
 
 
 def under_previous(keyring: Keyring) -> list[ApiKey]:
-    """Return the keys of all tenants with a digest that was made under SECRET_KEY_PREVIOUS.
-
-    The result includes keys without a record of the SECRET_KEY that made their digest.
-    """
+    """Return the keys of all tenants with a digest that was made under SECRET_KEY_PREVIOUS."""
     current, now = credentials.secret_key_id(keyring.current), clock.now()
-
-    def is_lost(made_under: Any) -> Any:
-        # Without SECRET_KEY_PREVIOUS, keys without a record count as made under SECRET_KEY.
-        unknown = made_under.is_null() if keyring.previous is not None else False
-        return (made_under != current) | unknown
-
     return list(
         ApiKey.select(ApiKey, Tenant)
         .join(Tenant)
         .where(
             ApiKey.revoked_at.is_null(),
             ApiKey.expires_at > now,
-            is_lost(ApiKey.digest_key)
-            | ((ApiKey.previous_expires_at > now) & is_lost(ApiKey.previous_digest_key)),
+            (ApiKey.digest_key != current)
+            | ((ApiKey.previous_expires_at > now) & (ApiKey.previous_digest_key != current)),
         )
         .order_by(ApiKey.id)
     )

@@ -1,8 +1,7 @@
 """Descriptions of events and series become HTML and plain text once, when they are saved.
 
 The HTML is stored behind a digest of its Markdown and of the rules. Where that does not fit,
-because the version before wrote the text or the rules have changed, it is converted when it is
-read. The worker converts what was stored before there was HTML.
+because the rules have changed, it is converted when it is read.
 """
 
 from __future__ import annotations
@@ -19,9 +18,6 @@ from ticketing.models.series import Series
 RULES = 1
 """Increase it when a text becomes other HTML, or other plain text."""
 
-AT_ONCE = 20
-"""Events that the worker converts in one go: most take a few milliseconds."""
-
 _TOO_COMPLEX = FieldMessage(
     "too_complex", "Has too many lines, lists and signs of Markdown. Make it simpler."
 )
@@ -34,15 +30,6 @@ def columns(description: str) -> dict[str, str]:
     except markdown.TooComplex:
         raise Invalid({"description": [_TOO_COMPLEX]}) from None
     return _columns(description, found)
-
-
-def convert_some() -> None:
-    """Convert the descriptions of some events that have no HTML yet."""
-    old = Event.select(Event.id, Event.description).where(Event.description_html.is_null())
-    for event in list(old.order_by(Event.id).limit(AT_ONCE)):
-        is_same = (Event.id == event.id) & (Event.description == event.description)
-        found = _columns(event.description, markdown.shown(event.description))
-        Event.update(**found).where(is_same).execute()
 
 
 def html(of: Event | Series) -> Markup:

@@ -29,7 +29,7 @@ from typing import Any
 from peewee import JOIN, SQL, Case, ModelSelect, fn
 
 from ticketing.constants import AdmissionStatus, IntentStatus, SalesBy
-from ticketing.models.admissions import COST, SEAT_KEPT, Admission
+from ticketing.models.admissions import SEAT_KEPT, Admission
 from ticketing.models.base import literal
 from ticketing.models.events import only_event
 from ticketing.models.items import IntentItem
@@ -98,7 +98,7 @@ def _figures(admission: Any) -> tuple[Any, ...]:
         _sum(_IS_SOLD & _IS_VALID & admission),
         _sum(_IS_SOLD & _IS_VALID & ~admission),
         _sum(_IS_GUEST & _IS_VALID),
-        _sum(_IS_SOLD, COST).alias("amount"),
+        _sum(_IS_SOLD, Admission.amount).alias("amount"),
         _sum(_IS_SOLD & (_DISCOUNT > 0), _DISCOUNT),
         _sum(_IS_SOLD, SEAT_KEPT),
     )

@@ -17,7 +17,7 @@ from typing import Any
 from peewee import JOIN, ModelSelect
 
 from ticketing.constants import MICRO_UNIT_DECIMALS, Ask
-from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
+from ticketing.models.admissions import Admission
 from ticketing.models.base import UtcDateTimeField
 from ticketing.models.payment_intents import Item, PaymentIntent
 from ticketing.models.payments import Payment
@@ -86,8 +86,8 @@ _OF_ADMISSION: dict[str, Any] = {
     "redeemed_gate": Admission.redeemed_gate,
     "intent_id": Admission.intent,
     "created_at": Admission.created_at,
-    "amount": COST,
-    "released": SEAT_RELEASED,
+    "amount": Admission.amount,
+    "released": Admission.released,
 }
 
 

@@ -358,10 +358,7 @@ def _intent(mail: Mail) -> PaymentIntent | None:
 
 
 def _account(mail: Mail) -> Account | None:
-    """Return whose refund a mail is about: an order's home, or what it received elsewhere.
-
-    Notifications of the version before do not say it: they are about the home.
-    """
+    """Return whose refund a mail is about: an order's home, or what it received elsewhere."""
     intent, data = _intent(mail), data_of(mail) or {}
     if intent is None:
         return None

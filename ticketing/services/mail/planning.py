@@ -221,9 +221,7 @@ def _is_for_everybody(notification: Notification) -> bool:
         return False
     data = json.loads(notification.data)
     is_published = data["status"] == Publication.PUBLISHED
-    # The version before did not ask.
-    tells = is_published and data.get("tell_people", True)
-    return tells and not MOVES.isdisjoint(data["changed"])
+    return is_published and data["tell_people"] and not MOVES.isdisjoint(data["changed"])
 
 
 def _plan_for_everybody(notification: Notification, keyring: Keyring) -> None:

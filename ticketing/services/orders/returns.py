@@ -137,7 +137,7 @@ def terms(admission: Admission) -> Terms | Conflict:
         return ReturnsClosed()
     if not order.final or order.pooled:
         return PaymentNotFinal(retry_after=finality.seconds_left(order) if order.early else 2)
-    price = min(admission.cost, int(admission.ticket_type.price_amount))
+    price = min(int(admission.amount), int(admission.ticket_type.price_amount))
     amount = price * (100 - fee) // 100
     return Terms(amount, fee, ends_at, bool(amount) and not _has_address(order))
 

@@ -156,7 +156,7 @@ def kept(intent: PaymentIntent, status: IntentStatus, received: int) -> int:
     if status in LIVE:
         return int(intent.amount)
     if status in SOLD:
-        return max(0, int(intent.amount - intent.released_amount) - intent.forgiven_of(received))
+        return max(0, int(intent.amount - intent.released) - intent.forgiven_of(received))
     return 0
 
 
@@ -250,8 +250,8 @@ def goal(intent: PaymentIntent, waived: int) -> int:
     gone = int(intent.refunded) + waived
     if intent.status not in SOLD:
         return intent.enough + gone
-    left = int(intent.amount - intent.released_amount)
-    if gone > intent.released_amount:
+    left = int(intent.amount - intent.released)
+    if gone > intent.released:
         return left + gone
     return max(0, left - (int(intent.amount) - intent.enough)) + gone
 

@@ -139,7 +139,7 @@ class Comparison:
             doubt = _Doubt(NOT_ENABLED if chain is None else NOT_READ)
             yield from ((each.row, doubt) for each in rows)
             return
-        read = [each for each in rows if int(each.row.block_number or 0) <= cursor.number]
+        read = [each for each in rows if int(each.row.block_number) <= cursor.number]
         yield from ((each.row, _Doubt(NOT_READ)) for each in rows if each not in read)
         for each, evidence in zip(read, _ask(connect(chain), cursor, read), strict=True):
             if isinstance(evidence, _Doubt):
@@ -190,23 +190,18 @@ def _difference(kept: _Kept, evidence: Evidence) -> str | _Doubt | None:
     """Return how a row differs from what a node has. None if it does not."""
     row, terms = kept.row, kept.account.terms
     place = f"transaction {row.tx_hash}, log {row.log_index}"
-    if row.block_number is not None:
-        if evidence.block is None:
-            return _Doubt(NO_BLOCK)
-        if evidence.block.hash != row.block_hash:
-            return (
-                f"block {row.block_number} has the hash {evidence.block.hash}, not {row.block_hash}"
-            )
+    if evidence.block is None:
+        return _Doubt(NO_BLOCK)
+    if evidence.block.hash != row.block_hash:
+        return f"block {row.block_number} has the hash {evidence.block.hash}, not {row.block_hash}"
     if evidence.logs is None:
-        if row.block_number is None or evidence.transactions is None:
-            return _Doubt(NO_RECEIPT)
-        if row.tx_hash in evidence.transactions:
+        if evidence.transactions is None or row.tx_hash in evidence.transactions:
             return _Doubt(NO_RECEIPT)
         return f"block {row.block_number} does not have {place}"
     log = next((each for each in evidence.logs if each.log_index == row.log_index), None)
     if log is None:
         return f"there is no transfer of the token in {place}"
-    if row.block_hash not in (None, log.block_hash):
+    if row.block_hash != log.block_hash:
         return f"{place} is in block {log.block_number} with the hash {log.block_hash}"
     if isinstance(row, Refund):
         faults = _refund_faults(row, terms, log)

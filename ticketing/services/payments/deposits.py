@@ -23,7 +23,7 @@ from ticketing.constants import AdmissionStatus, IntentStatus, Publication
 from ticketing.db.connection import locked, write_transaction
 from ticketing.deposits import AFTER_END, EVERY, FOR, DepositsRelease
 from ticketing.errors import DoorsUnsynced, NotFound
-from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
+from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
 from ticketing.models.events import Event
 from ticketing.models.items import IntentItem
@@ -165,7 +165,7 @@ _CAME = (
 )
 _FINAL = (PaymentIntent.status == IntentStatus.CONFIRMED) & ~PaymentIntent.early
 _LEFT = IntentItem.deposit_amount - Admission.deposit_released
-_KEPT = COST - SEAT_RELEASED
+_KEPT = Admission.amount - Admission.released
 _OPEN = Case(None, [(_LEFT < _KEPT, _LEFT)], _KEPT)
 """How much of a seat's deposit can be released: no more than its order still keeps of it."""
 
@@ -200,7 +200,7 @@ def _release(intent_id: str) -> None:
         is_final = order.status == IntentStatus.CONFIRMED and order.final
         freed = sum(_release_seat(each, order) for each in seats) if is_final else 0
         if freed and as_of is not None:
-            settlement.write_changes(order, {"released": order.released_amount + freed})
+            settlement.write_changes(order, {"released": order.released + freed})
             settlement.settle(order, as_of)
 
 
@@ -210,7 +210,7 @@ def _release_seat(seat: Admission, order: PaymentIntent) -> int:
         return 0
     seat.intent = order
     left = of_seat(seat) - seat.deposit_released
-    amount = max(0, min(left, seat.cost - seat.released_amount))
+    amount = max(0, min(left, seat.amount - seat.released))
     if amount:
         Admission.update(
             released=seat.released + amount, deposit_released=seat.deposit_released + amount

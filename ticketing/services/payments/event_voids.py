@@ -12,7 +12,7 @@ from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import EVENT_CANCELED_REASON, SOLD, AdmissionStatus, IntentStatus
 from ticketing.db.connection import locked
-from ticketing.models.admissions import SEAT_KEPT, SEAT_RELEASED, Admission
+from ticketing.models.admissions import SEAT_KEPT, Admission
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import KEPT, PaymentIntent
 from ticketing.models.payments import PAYMENT_AT_HOME, Payment
@@ -74,7 +74,7 @@ def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool
     orders = (PaymentIntent.event == event_id) & PaymentIntent.status.in_(SOLD)
     _lock_rows(PaymentIntent.select(PaymentIntent.id).where(orders).order_by(PaymentIntent.id))
     _lock_rows(Admission.select(Admission.id).where(of_event).order_by(Admission.id))
-    released = {"released": _cost()} if refund else {}
+    released = {"released": Admission.amount} if refund else {}
     voided = Admission.update(
         **released,
         status=AdmissionStatus.VOID,
@@ -87,7 +87,7 @@ def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool
     changed = count = voided.execute()
     admissions.end_transfers(of_event)
     if refund:
-        made_up = Admission.update(void_refund=True, released=_cost()).where(
+        made_up = Admission.update(void_refund=True, released=Admission.amount).where(
             of_event,
             Admission.void_reason == EVENT_CANCELED_REASON,
             ~Admission.void_refund,
@@ -111,22 +111,11 @@ def _lock_rows(ids: ModelSelect[Any]) -> None:
     ids.model.select(fn.COUNT(rows.c.id)).from_(rows).scalar()
 
 
-def _cost() -> Any:
-    """Return the SQL expression of what an admission cost, without a join. See COST."""
-    of_order = PaymentIntent.select(PaymentIntent.unit_amount).where(
-        PaymentIntent.id == Admission.intent
-    )
-    return fn.COALESCE(Admission.amount, of_order, 0)
-
-
 def _release_seats(orders: Expression) -> None:
-    """Add up what the seats of these orders released, and count those voided with a refund."""
+    """Add up what the seats of these orders released."""
     seats = Admission.intent == PaymentIntent.id
-    count = Admission.select(fn.COUNT(Admission.id)).where(seats, Admission.void_refund)
-    released = Admission.select(fn.SUM(SEAT_RELEASED).cast("BIGINT")).where(seats)
-    PaymentIntent.update(seats_refunded=count, released=fn.COALESCE(released, 0)).where(
-        orders
-    ).execute()
+    released = Admission.select(fn.SUM(Admission.released).cast("BIGINT")).where(seats)
+    PaymentIntent.update(released=fn.COALESCE(released, 0)).where(orders).execute()
 
 
 def _owe(orders: Expression) -> None:

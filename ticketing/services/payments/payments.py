@@ -171,9 +171,7 @@ def _blocks(of_payments: Expression, of_refunds: Expression) -> set[int]:
         .where(of_payments, Payment.canonical)
         .distinct()
         .tuples(),
-        *Refund.select(Refund.block_number)
-        .where(of_refunds, Refund.canonical, Refund.block_number.is_null(False))
-        .tuples(),
+        *Refund.select(Refund.block_number).where(of_refunds, Refund.canonical).tuples(),
     )
     return {number for (number,) in rows}
 

@@ -33,11 +33,11 @@ from typing import Any
 from peewee import JOIN, Case, fn
 
 from ticketing.chain import units
-from ticketing.constants import MICRO_UNIT_DECIMALS, SOLD, IntentStatus
-from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
+from ticketing.constants import MICRO_UNIT_DECIMALS, SOLD, AdmissionStatus, IntentStatus
+from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import KEPT, RELEASED, PaymentIntent
+from ticketing.models.payment_intents import KEPT, PaymentIntent
 from ticketing.models.payments import PAYMENT_AT_HOME, Payment
 from ticketing.models.refunds import REFUND_AT_HOME, Refund
 from ticketing.models.ticket_types import TicketType
@@ -89,7 +89,7 @@ def _is_doubtful_intent() -> Any:
     refunded_at_home = (Refund.intent == intent) & REFUND_AT_HOME
     return (
         stock_rules.is_doubtful_intent()
-        | (_voided_with_refund() != PaymentIntent.seats_refunded)
+        | (_wrong_voids() > 0)
         | _seats_differ()
         | _UNACCOUNTED
         | (Payment.select(received).where(at_home) != _AMOUNT_RECEIVED)
@@ -165,13 +165,11 @@ def refunded_is_refunds(scope: Scope) -> Rows:
 
 
 def refunded_seats_are_void(scope: Scope) -> Rows:
-    """An intent's refunded seats are its admissions that were voided with a refund."""
-    voided = _voided_with_refund()
-    query = PaymentIntent.select(PaymentIntent.id, PaymentIntent.seats_refunded, voided).where(
-        PaymentIntent.seats_refunded != voided
-    )
-    for intent, seats, count in first(query, PaymentIntent, scope):
-        yield [intent], f"seats_refunded is {seats}, but {count} were voided with a refund"
+    """A seat that was voided with a refund is void, and has released all that it cost."""
+    wrong = _wrong_voids()
+    query = PaymentIntent.select(PaymentIntent.id, wrong).where(wrong > 0)
+    for intent, count in first(query, PaymentIntent, scope):
+        yield [intent], f"{count} seats voided with a refund are not void, or released too little"
 
 
 def seats_add_up(scope: Scope) -> Rows:
@@ -179,9 +177,9 @@ def seats_add_up(scope: Scope) -> Rows:
 
     No seat releases more than it cost.
     """
-    cost, released = _sum_of_seats(COST), _sum_of_seats(SEAT_RELEASED)
+    cost, released = _sum_of_seats(Admission.amount), _sum_of_seats(Admission.released)
     query = PaymentIntent.select(
-        PaymentIntent.id, PaymentIntent.amount, cost, RELEASED, released
+        PaymentIntent.id, PaymentIntent.amount, cost, PaymentIntent.released, released
     ).where(_seats_differ())
     for intent, *numbers in first(query, PaymentIntent, scope):
         yield (
@@ -222,21 +220,22 @@ def _refunded() -> Any:
     return total(Case(None, [(Refund.canonical, Refund.amount)], 0))
 
 
-def _voided_with_refund() -> Any:
-    """Return the SQL count of an intent's admissions that were voided with a refund."""
+def _wrong_voids() -> Any:
+    """Return the SQL count of an intent's admissions that break `refunded_seats_are_void`."""
+    is_wrong = (Admission.status != AdmissionStatus.VOID) | (Admission.released != Admission.amount)
     return Admission.select(fn.COUNT(Admission.id)).where(
-        Admission.intent == PaymentIntent.id,
-        Admission.void_refund,
+        Admission.intent == PaymentIntent.id, Admission.void_refund, is_wrong
     )
 
 
 def _seats_differ() -> Any:
     """Return the SQL condition that an intent's amounts are not those of its admissions."""
-    bad = (Admission.released < 0) | (SEAT_RELEASED > COST)
-    released = Case(None, [(fn.SUM(Case(None, [(bad, 1)], 0)) > 0, -1)], total(SEAT_RELEASED))
+    bad = (Admission.released < 0) | (Admission.released > Admission.amount)
+    released = Case(None, [(fn.SUM(Case(None, [(bad, 1)], 0)) > 0, -1)], total(Admission.released))
     was_sold = PaymentIntent.confirmed_at.is_null(False)
-    return (was_sold & (_sum_of_seats(COST) != PaymentIntent.amount)) | (
-        Admission.select(released).where(Admission.intent == PaymentIntent.id) != RELEASED
+    return (was_sold & (_sum_of_seats(Admission.amount) != PaymentIntent.amount)) | (
+        Admission.select(released).where(Admission.intent == PaymentIntent.id)
+        != PaymentIntent.released
     )
 
 

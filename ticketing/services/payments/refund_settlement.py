@@ -47,7 +47,6 @@ from ticketing.services.payments.refunds import RefundOwed
 ORDERS_AT_ONCE, TRANSFERS_AT_ONCE, TOKENS_AT_ONCE = 500, 200, 5
 """The most due orders, transfers of a token, and tokens that one call tries."""
 
-_BLOCK_UNKNOWN: Position = (-1, 0)
 # A waiver writes off what payments up to its block left owed, so its place is after their logs.
 _AFTER_ALL_LOGS = 2**31
 
@@ -382,9 +381,6 @@ def _is_of(refund: Refund, account: Account) -> bool:
 
 
 def _position_of(refund: Refund) -> Position:
-    # Rows from older versions have no block. Then the refund uses the oldest debts.
-    if refund.block_number is None:
-        return _BLOCK_UNKNOWN
     return int(refund.block_number), int(refund.log_index)
 
 

@@ -56,11 +56,11 @@ def void(
         if admission.returned_at is not None and not returns.withdraw(admission):
             raise ReturnInProgress
         # What was released before is not released twice.
-        released = admission.cost - admission.released_amount if refund else 0
+        released = admission.amount - admission.released if refund else 0
         _write(admission, reason=reason, refund=refund, released=released)
         admissions.end_transfers(Admission.id == admission.id)
         if order is not None and refund:
-            _owe_seat(*order, released, is_whole=True)
+            _owe_seat(*order, released)
         if order is not None and order[0].pooled:
             # It was to replace another seat, which stays now.
             stock.give_up(admission.ticket_type_id, 1)
@@ -83,10 +83,10 @@ def release(
     `as_of` is the cursor of the order's chain. What the promise leaves of its cost stays kept.
     """
     promised = int(admission.return_amount or 0)
-    released = min(promised, admission.cost - admission.released_amount)
-    is_whole = released == admission.cost
+    released = min(promised, admission.amount - admission.released)
+    is_whole = released == admission.amount
     _write(admission, reason=reason, refund=is_whole, released=released)
-    _owe_seat(order, as_of, released, is_whole=is_whole)
+    _owe_seat(order, as_of, released)
 
 
 def _lock_order(admission: Admission) -> tuple[PaymentIntent, Block | None] | None:
@@ -146,10 +146,9 @@ def _write(admission: Admission, *, reason: str, refund: bool, released: int) ->
         setattr(admission, name, value)
 
 
-def _owe_seat(intent: PaymentIntent, as_of: Block | None, released: int, *, is_whole: bool) -> None:
-    """Make what one more seat released owed to a locked order. `is_whole`: all that it cost."""
-    intent.released = intent.released_amount + released
-    intent.seats_refunded += is_whole
-    intent.save(only=[PaymentIntent.released, PaymentIntent.seats_refunded])
+def _owe_seat(intent: PaymentIntent, as_of: Block | None, released: int) -> None:
+    """Make what one more seat released owed to a locked order."""
+    intent.released += released
+    intent.save(only=[PaymentIntent.released])
     if as_of is not None:
         settlement.settle(intent, as_of)

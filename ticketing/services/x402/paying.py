@@ -80,11 +80,10 @@ def _check_order(intent: PaymentIntent, asked: Asked, payment: Payment, config: 
     """Check that a payment is for the order with its address. InvalidPayment, whatever is wrong.
 
     KeyReused if only the body is another one. That is said to the buyer only: they have the claim.
-    An order of the version before has no digest of its body, and its payment may have any.
     """
     if not asked.is_path_of(intent) or not _is_claimed(intent, payment.claim, config.keyring):
         raise InvalidPayment
-    if intent.body_digest is not None and not asked.is_body_of(intent, config.keyring):
+    if not asked.is_body_of(intent, config.keyring):
         raise KeyReused("This payment is for an order that was made with another body.")
 
 
