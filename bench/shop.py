@@ -155,6 +155,7 @@ class Organizer:
                     "code": credentials.new_admission_code(),
                     "status": AdmissionStatus.VALID,
                     "holder_name": "Ada Lovelace",
+                    "amount": 0,
                     "created_at": now,
                 }
                 for number in range(first, first + _ROWS_AT_ONCE)

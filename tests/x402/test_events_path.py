@@ -5,7 +5,6 @@ import pytest
 from tests.support.carts import CHILD, SHIRT, TOTAL, family, items_of
 from tests.support.factories import PRICE, worker_once
 from tests.support.x402 import required
-from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.payments import reconciliation
 
 pytestmark = pytest.mark.sql
@@ -84,16 +83,6 @@ def test_a_key_belongs_to_the_body(api, path, body, acme, tickets):
     for other in ({"items": body["items"][:2]}, {**body, "buyer": {"name": "Eve"}}):
         assert code(api.post(path, other, headers=KEY)) == (422, "idempotency_key_reused")
     assert [acme.stock(each)[0] for each in tickets] == [2, 1, 1]
-
-
-def test_an_order_of_the_version_before_has_no_digest_and_repeats(api, path, tickets, wallet):
-    ticket = path.partition("/events/")[0] + f"/tickets/{tickets[0]['id']}/orders"
-    first = api.post(ticket, {"quantity": 2}, headers=KEY)
-    PaymentIntent.update(body_digest=None).execute()
-    again = api.post(ticket, {"quantity": 2}, headers=KEY)
-    assert again.json["intent"]["id"] == first.json["intent"]["id"]
-    assert code(api.post(ticket, {"quantity": 3}, headers=KEY))[1] == "idempotency_key_reused"
-    assert api.post(ticket, headers=wallet.header(required(first))).status_code == 200
 
 
 def test_the_offer_says_what_can_be_bought_and_reserves_nothing(api, path, acme, tickets):

@@ -74,7 +74,12 @@ def test_a_cancelation_is_one_mail_that_says_all_that_comes_back(acme, server):
 def test_a_moved_event_is_told_with_its_new_time_and_place(acme, server, ticket, buyer):
     moved = {"start_at": START + timedelta(days=1), "venue": "Side Hall", "timezone": "Asia/Tokyo"}
     Event.update(**moved).execute()
-    changed = {"event_id": ticket["event_id"], "status": "published", "changed": ["start_at"]}
+    changed = {
+        "event_id": ticket["event_id"],
+        "status": "published",
+        "changed": ["start_at"],
+        "tell_people": True,
+    }
     tell(acme.id, ("event.changed", changed))
     send(acme.app)
     mail = server.only()
@@ -116,7 +121,12 @@ class TestOrdersOfStrangers:
     def test_a_moved_event_is_told_of_what_most_was_paid_for(
         self, acme, server, ticket, stranger, paid_a_bit
     ):
-        changed = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
+        changed = {
+            "event_id": ticket["event_id"],
+            "status": "published",
+            "changed": ["venue"],
+            "tell_people": True,
+        }
         tell(acme.id, ("event.changed", changed))
         send(acme.app)
         assert order_link(paid_a_bit) in text_of(server.only())
@@ -130,7 +140,12 @@ class TestOrdersOfStrangers:
     ):
         admission = admissions_of(confirmed(acme, ticket, buyer={}))[0]
         change(admission, transferred_at=datetime.now(UTC), holder_email=ADA["email"])
-        changed = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
+        changed = {
+            "event_id": ticket["event_id"],
+            "status": "published",
+            "changed": ["venue"],
+            "tell_people": True,
+        }
         tell(acme.id, ("event.changed", changed))
         send(acme.app)
         assert order_link(stranger) not in text_of(server.only())
@@ -142,7 +157,12 @@ def test_an_order_that_nobody_paid_for_has_no_text_of_its_buyer(acme, server, pr
     ticket = acme.ticket(price_amount=price, chain_id=CHAIN if price else None)
     evil = {"name": "Ada! Your refund waits: https://evil.example", "email": ADA["email"]}
     buyer = acme.buyer(ticket, buyer=evil)
-    changed = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
+    changed = {
+        "event_id": ticket["event_id"],
+        "status": "published",
+        "changed": ["venue"],
+        "tell_people": True,
+    }
     tell(acme.id, ("event.changed", {"intent_id": buyer.intent["id"], **changed}))
     send(acme.app)
     assert "evil" not in str(server.only())
@@ -153,7 +173,12 @@ def test_an_order_that_received_money_has_its_buyers_name(acme, server):
     ticket = acme.ticket()
     buyer = acme.buyer(ticket, buyer=ADA)
     received(buyer)
-    changed = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
+    changed = {
+        "event_id": ticket["event_id"],
+        "status": "published",
+        "changed": ["venue"],
+        "tell_people": True,
+    }
     tell(acme.id, ("event.changed", changed))
     send(acme.app)
     assert text_of(server.only()).startswith("Hello Ada Lovelace,")
@@ -161,7 +186,12 @@ def test_an_order_that_received_money_has_its_buyers_name(acme, server):
 
 @pytest.mark.parametrize("fields", [{"changed": ["title"]}, {"status": "draft"}])
 def test_another_change_of_an_event_is_not_told(acme, server, ticket, buyer, fields):
-    data = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
+    data = {
+        "event_id": ticket["event_id"],
+        "status": "published",
+        "changed": ["venue"],
+        "tell_people": True,
+    }
     tell(acme.id, ("event.changed", {**data, **fields}))
     send(acme.app)
     assert not Mail.select().exists()

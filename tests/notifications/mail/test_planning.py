@@ -35,7 +35,12 @@ def plan(acme):
 
 
 def moved(ticket):
-    data = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
+    data = {
+        "event_id": ticket["event_id"],
+        "status": "published",
+        "changed": ["venue"],
+        "tell_people": True,
+    }
     return "event.changed", data
 
 

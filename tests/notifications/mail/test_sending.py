@@ -187,7 +187,12 @@ def test_a_mail_that_cannot_be_written_is_dropped_and_delays_no_other(acme, serv
 
 
 def test_urgent_mails_go_before_those_to_everybody(acme, server, orders, ticket):
-    event = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
+    event = {
+        "event_id": ticket["event_id"],
+        "status": "published",
+        "changed": ["venue"],
+        "tell_people": True,
+    }
     tell(acme.id, ("event.changed", event))
     planning.plan(acme.app.extensions["ticketing"].keyring)
     late = confirmed(acme, ticket, buyer={"email": "late@example.org"})

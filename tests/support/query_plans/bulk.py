@@ -12,7 +12,8 @@ COLUMNS = {
     "tenants": "id slug name wallet_id created_at",
     "wallets": "id xpub public_key tenant_id owner secret contract_version chain_ids next_index"
     " created_at",
-    "api_keys": "id tenant_id name role digest created_at expires_at last_used_at revoked_at",
+    "api_keys": "id tenant_id name role digest digest_key created_at expires_at last_used_at"
+    " revoked_at",
     "trail": "id tenant_id at actor address request_id action subject before after",
     "rate_counts": "caller minute used",
     "events": "id tenant_id title slug description type venue start_at end_at timezone"
@@ -27,8 +28,9 @@ COLUMNS = {
     " amount dust canonical seen_at",
     "collections": "id intent_id chain_id token_address tx_hash log_index block_number block_hash"
     " block_time recipient amount dust canonical seen_at",
-    "refunds": "id intent_id chain_id tx_hash log_index recipient amount created_at",
-    "admissions": "id tenant_id event_id ticket_type_id intent_id code status holder_name"
+    "refunds": "id intent_id chain_id tx_hash log_index sender recipient amount block_number"
+    " block_hash created_at",
+    "admissions": "id tenant_id event_id ticket_type_id intent_id code status amount holder_name"
     " holder_email redeemed_at created_at",
     "chains": "chain_id token_address decimals symbol refusal block_number block_hash block_time"
     " looked_at",

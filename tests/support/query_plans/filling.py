@@ -111,6 +111,7 @@ class Generator:
                     f"key {key}",
                     "read",
                     secrets.token_hex(32),
+                    "key",
                     text(at + key),
                     text(at + (3 * YEAR if key % 3 == 0 else DAY)),
                     None,

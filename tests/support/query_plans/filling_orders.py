@@ -126,7 +126,10 @@ class Orders:
                 "0x" + secrets.token_hex(32),
                 0,
                 address(),
+                address(),
                 refunded,
+                block(at + DAY),
+                "0x" + secrets.token_hex(32),
                 text(at + DAY),
             )
         if status in SOLD:
@@ -180,6 +183,7 @@ class Orders:
                 intent,
                 credentials.new_admission_code(),
                 status,
+                to.price,
                 HOLDERS[seat % 2],
                 "somebody@example.org",
                 redeemed_at,
