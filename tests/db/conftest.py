@@ -6,6 +6,8 @@ import pytest
 
 from tools import releases
 
+pytestmark = pytest.mark.sql
+
 
 @pytest.fixture(scope="session")
 def unpacked(tmp_path_factory):
