@@ -23,6 +23,14 @@ def test_the_catalogs_are_what_make_translations_writes(written):
     assert changed == [], "run `make translations`"
 
 
+def test_a_file_that_moves_changes_no_catalog():
+    there, elsewhere = translations.template(), translations.template()
+    messages = [each for each in elsewhere if each.id]
+    for number, each in enumerate(messages):
+        each.locations = [(f"moved/{len(messages) - number}.py", 0)]
+    assert translations.written(elsewhere) == translations.written(there)
+
+
 @pytest.mark.parametrize("locale", translations.SHIPPED)
 @pytest.mark.long
 def test_each_language_has_all_messages(locale):

@@ -30,6 +30,7 @@ payback_local.py: `make payback`: pays back what the demo tenant owes, as its wa
 sweep_packages.py: what these and xpub.py use of eth-account, or a sentence if it is missing
 xpub.py, base58.py: for organizers, offline: the xpub of a new account
 translations.py: `make translations`: the catalogs of buyers' pages and mails
+move.py: moves a module or a package, with everything that names it
 limits.py, licenses.py: write the tables of docs/limits.md; write LICENSES.md
 """
 

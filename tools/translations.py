@@ -89,9 +89,12 @@ def missing(catalog: Catalog) -> list[str]:
 
 
 def written(catalog: Catalog) -> bytes:
-    """Return a catalog as a file for translators, in the order of the files with the messages."""
+    """Return a catalog as a file for translators, sorted by message.
+
+    It has no locations, so moving a file changes no catalog.
+    """
     file = BytesIO()
-    write_po(file, catalog, width=100, sort_by_file=True, include_lineno=False)
+    write_po(file, catalog, width=100, sort_output=True, no_location=True)
     return file.getvalue()
 
 

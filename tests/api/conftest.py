@@ -4,6 +4,8 @@ import pytest
 
 from tests.support.stopped_clock import START, StoppedClock
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def key(acme):

@@ -5,6 +5,8 @@ import pytest
 from tests.support.console import sign_in
 from ticketing.services.access import passwords
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture(autouse=True)
 def cheap_hashes(monkeypatch):

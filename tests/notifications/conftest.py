@@ -12,6 +12,8 @@ from ticketing import ids
 from ticketing.models.notifications import PASSED, Notification, WebhookDelivery, WebhookEndpoint
 from ticketing.worker.delivering import Delivering
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def environ(environ):

@@ -12,6 +12,8 @@ from tests.support.remote import PATIENCE_SECONDS
 from tests.support.scanner import Doors
 from tools import ToolMissing, headless
 
+pytestmark = pytest.mark.one_database
+
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 
 

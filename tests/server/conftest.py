@@ -4,6 +4,8 @@ import pytest
 
 from tests.support.one_of_each import one_of_each
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def here(acme):

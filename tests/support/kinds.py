@@ -2,11 +2,13 @@
 
 `make test` runs tests on SQLite. Each run on Postgres is long. So is an exhaustive test, and a test
 in a browser.
-A test whose result depends on SQL, locks or the dialect is marked `sql`, or is in one of
-SQL_FOLDERS: unless it is exhaustive, each part of the tests (`--part`) has it.
-Tests of ONE_DATABASE, or with that mark, do not run on Postgres: they do not depend on SQL.
+A test whose result depends on SQL, locks or the dialect is marked `sql`: unless it is exhaustive,
+each part of the tests (`--part`) has it.
+A test that is marked `one_database` does not run on Postgres: it does not depend on SQL.
 tests/db/test_query_plans.py requests each endpoint there, and tests/api/test_odd_bytes.py writes
 and reads each field.
+`pytestmark` in a folder's conftest.py marks all tests below it. Of `sql` and `one_database`, the
+mark that is nearest to a test decides: its own, its file's, its folder's.
 A test is quick unless it is long, or uses the fixture `starts_processes`, directly or indirectly.
 A quick test that starts a process fails.
 """
@@ -20,12 +22,6 @@ from typing import Any, NoReturn
 import pytest
 
 from tests.support.databases import only_once
-
-SQL_FOLDERS = {"db"}
-"""Folders of tests that are all marked `sql`."""
-
-ONE_DATABASE = {"api", "console", "mail", "mcp", "notifications", "pages", "server", "x402"}
-"""Folders of tests that are all marked `one_database`, except those that are marked `sql`."""
 
 LONGEST = (
     "test_every_way_a_payment_can_go",
@@ -46,12 +42,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--part", help="1/8: run an eighth of the tests, and all that are marked sql")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Give a folder the marks of its conftest.py, which pytest has loaded then."""
+    report = yield
+    if isinstance(collector, pytest.Directory):
+        conftest = collector.config.pluginmanager.get_plugin(str(collector.path / "conftest.py"))
+        marks = getattr(conftest, "pytestmark", [])
+        for mark in marks if isinstance(marks, list) else [marks]:
+            collector.add_marker(mark)
+    return report
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test on SQLite only if it is marked so, or by its folder, unless it says where."""
+    """Run a test on SQLite only if its nearest mark is `one_database`, unless it says where."""
     test = metafunc.definition
-    is_of_folder = test.path.parent.name in ONE_DATABASE and not test.get_closest_marker("sql")
-    if not is_of_folder and not test.get_closest_marker("one_database"):
+    marks = (mark.name for mark in test.iter_markers() if mark.name in ("one_database", "sql"))
+    if next(marks, None) != "one_database":
         return
     is_said = any("database_url" in each.args[0] for each in test.iter_markers("parametrize"))
     if "database_url" in metafunc.fixturenames and not is_said:
@@ -64,8 +74,6 @@ def pytest_collection_modifyitems(
 ) -> Generator[None, None, None]:
     """Set the markers before pytest evaluates `-m`, and sort the tests that are left."""
     for item in items:
-        if item.path.parent.name in SQL_FOLDERS:
-            item.add_marker("sql")
         if is_long(item):
             item.add_marker("long")
         if is_quick(item):

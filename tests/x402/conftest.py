@@ -7,6 +7,8 @@ import pytest
 from tests.support.factories import worker_once
 from tests.support.x402 import TOKEN, Facilitator, Wallet
 
+pytestmark = pytest.mark.one_database
+
 ORIGIN = "https://tickets.example.org"
 
 
