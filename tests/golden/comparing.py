@@ -5,6 +5,8 @@ import lzma
 import os
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
 MOST_SHOWN = 200
 
@@ -17,7 +19,8 @@ def compare(name: str, text: str) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(lzma.compress(text.encode()) if is_packed else text.encode())
     assert path.exists(), f"{name} is missing: GOLDEN=write pytest tests/golden"
-    kept = lzma.decompress(path.read_bytes()) if is_packed else path.read_bytes()
-    before, now = kept.decode().splitlines(), text.splitlines()
-    differences = list(difflib.unified_diff(before, now, name, "now", lineterm="", n=2))
-    assert not differences, "\n".join(differences[:MOST_SHOWN])
+    kept = (lzma.decompress(path.read_bytes()) if is_packed else path.read_bytes()).decode()
+    if kept != text:
+        before, now = kept.splitlines(), text.splitlines()
+        differences = difflib.unified_diff(before, now, name, "now", lineterm="", n=2)
+        pytest.fail("\n".join([*differences][:MOST_SHOWN]), pytrace=False)

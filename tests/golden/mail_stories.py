@@ -18,6 +18,7 @@ from tests.support.members import invite as invite_member
 from tests.support.refunds import FRIEND_ADDRESS, STRANGER_ADDRESS, received
 from ticketing import ids
 from ticketing.constants import RESOLD_REASON, PayeeSource
+from ticketing.db.connection import write_transaction
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
 from ticketing.models.members import Member
@@ -424,5 +425,6 @@ STORIES: Mapping[MailKind, Any] = {
 
 def speak(locale: str) -> None:
     """Let each order, place, event and organizer have this language."""
-    for model in (PaymentIntent, WaitingListEntry, Event, Tenant):
-        model.update(locale=locale).execute()
+    with write_transaction():
+        for model in (PaymentIntent, WaitingListEntry, Event, Tenant):
+            model.update(locale=locale).execute()
