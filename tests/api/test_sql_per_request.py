@@ -1,6 +1,5 @@
 """Which SQL statements a request runs, and in which order."""
 
-import re
 from contextlib import contextmanager
 
 import pytest
@@ -9,6 +8,7 @@ from tests.support.doors import Door
 from tests.support.factories import Api
 from tests.support.holders import accept, bought
 from tests.support.order_pages import link
+from tests.support.query_plans.recorder import kind
 from tests.support.questions import ask
 from ticketing import clock
 from ticketing.db.connection import database
@@ -16,17 +16,6 @@ from ticketing.models.api_keys import ApiKey
 from ticketing.models.chains import ChainState
 
 pytestmark = pytest.mark.sql
-
-_KIND = re.compile(
-    r'(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SELECT pg_advisory)|(SELECT).*? FROM "(\w+)"'
-    r'|(UPDATE|INSERT INTO|DELETE FROM) "(\w+)"',
-    re.DOTALL,
-)
-
-
-def kind(sql):
-    """Return what a statement does, and to which table."""
-    return " ".join(part for part in _KIND.match(sql).groups() if part)
 
 
 class Recording:

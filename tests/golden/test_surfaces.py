@@ -4,23 +4,18 @@ Each golden file has one kind of names. After a change that is meant, write them
 `GOLDEN=write pytest tests/golden`, and read the difference.
 """
 
-import difflib
 import json
-import lzma
-import os
 import re
-from pathlib import Path
 
 import click
 import pytest
 
 from tests.conftest import UNREACHABLE_RPC
+from tests.golden.comparing import compare
 from ticketing.worker.loop import Worker
 
 pytestmark = pytest.mark.one_database
 
-HERE = Path(__file__).parent
-MOST_SHOWN = 200
 PUBLIC_URL = "https://t.example.org"
 TOKEN = "golden-metrics-token"
 
@@ -30,17 +25,6 @@ def environ(environ):
     """A configuration with which every surface is open."""
     x402 = {"X402_FACILITATOR_URL_31337": UNREACHABLE_RPC, "PUBLIC_URL": PUBLIC_URL}
     return {**environ, **x402, "METRICS_TOKEN": TOKEN}
-
-
-def compare(name, text):
-    """Compare a text with its golden file, or write that. One that ends with .xz is compressed."""
-    path = HERE / name
-    if os.environ.get("GOLDEN") == "write":
-        path.write_bytes(lzma.compress(text.encode()) if path.suffix == ".xz" else text.encode())
-    kept = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-    before, now = kept.decode().splitlines(), text.splitlines()
-    differences = list(difflib.unified_diff(before, now, name, "now", lineterm="", n=2))
-    assert not differences, "\n".join(differences[:MOST_SHOWN])
 
 
 def test_the_urls(app):

@@ -18,10 +18,23 @@ MAIN = "t1"
 """Peewee's alias for the main table of a query."""
 
 _STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b")
+_KIND = re.compile(
+    r'(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SELECT pg_advisory)|(SELECT).*? FROM "?(\w+)'
+    r'|(UPDATE|INSERT INTO|DELETE FROM) "?(\w+)',
+    re.DOTALL,
+)
 _ALIAS = re.compile(r'"(\w+)" AS "(\w+)"')
 _SQLITE_STEP = re.compile(
     r"(SCAN|SEARCH) (?:TABLE )?(?:\w+ AS )?(\w+)(?: USING [A-Z ]*(\w+))?(?:[^(]*\((.*)\))?"
 )
+
+
+def kind(sql: str) -> str:
+    """Return what a statement does, and to which table."""
+    match = _KIND.match(sql.strip().replace("INSERT OR IGNORE", "INSERT"))
+    if match is None:
+        return sql.split()[0]
+    return " ".join(part for part in match.groups() if part)
 
 
 @dataclass(frozen=True)
