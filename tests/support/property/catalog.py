@@ -18,7 +18,7 @@ from ticketing.models.vouchers import Voucher
 from ticketing.models.wallets import Wallet
 
 SLUG = "acme"
-PROTECTED = {"trail": "trail_stays", "scans": "scans_stay"}
+PROTECTED = {"trail": "trail_stays", "scans": "scans_stays"}
 """The append-only tables, and their triggers."""
 EVENT_STARTS_IN = timedelta(days=2)
 

@@ -77,7 +77,7 @@ class NotificationsDrive(AdmissionsDrive):
             ("admission.transferred", {"admission_id": first.id, "generation": 1}),
             ("admission.transfer_offered", {"transfer_id": f"{ids.TRANSFER}none"}),
             ("webhook.failing", {"webhook_id": "none"}),
-            ("event.changed", event),
+            ("event.changed", {**event, "tell_people": True}),
             ("event.canceled", {**event, "refund": True}),
         )
         self.work()
