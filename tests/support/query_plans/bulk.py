@@ -29,7 +29,7 @@ COLUMNS = {
     "collections": "id intent_id chain_id token_address tx_hash log_index block_number block_hash"
     " block_time recipient amount dust canonical seen_at",
     "refunds": "id intent_id chain_id tx_hash log_index sender recipient amount block_number"
-    " block_hash created_at",
+    " block_hash checked created_at",
     "admissions": "id tenant_id event_id ticket_type_id intent_id code status amount holder_name"
     " holder_email redeemed_at created_at",
     "chains": "chain_id token_address decimals symbol refusal block_number block_hash block_time"

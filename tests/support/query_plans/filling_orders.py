@@ -130,6 +130,7 @@ class Orders:
                 refunded,
                 block(at + DAY),
                 "0x" + secrets.token_hex(32),
+                True,
                 text(at + DAY),
             )
         if status in SOLD:
