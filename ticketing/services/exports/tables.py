@@ -14,7 +14,7 @@ from decimal import Decimal
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from peewee import JOIN, ModelSelect
+from peewee import ModelSelect
 
 from ticketing.constants import MICRO_UNIT_DECIMALS, Ask
 from ticketing.models.admissions import Admission
@@ -96,7 +96,6 @@ def _admissions(event_id: Any, after: Any) -> ModelSelect[Admission]:
     return (
         Admission.select(*_OF_ADMISSION.values())
         .join(TicketType)
-        .join_from(Admission, PaymentIntent, JOIN.LEFT_OUTER)
         .where(Admission.event == event_id, Admission.id > after)
         .order_by(Admission.id)
         .limit(BATCH)
