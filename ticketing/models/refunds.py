@@ -89,7 +89,7 @@ class RefundAddress(BaseModel):
 
     @property
     def counts_since(self) -> datetime | None:
-        """Since when it counts, or counted until another one came. None: it counts for nothing."""
+        """The time from which it counts, or did until another replaced it. None: it does not."""
         since: datetime | None = self.effective_at
         return None if self.waits or self.ended_at is not None else since
 
