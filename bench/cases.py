@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from bench import load
 from bench.buyers import TENANT
-from bench.shop import XPUB_TENANT, Shop
+from bench.shop import Shop
 from ticketing import ids
 from tools.anvil import SECOND_CHAIN_ID
 
@@ -104,11 +104,6 @@ def _preflight(shop: Shop) -> Request:
     return Request("POST", f"{_CHECKOUT}/preflight", body=body)
 
 
-def _preflight_xpub(shop: Shop) -> Request:
-    body = {"event_id": shop.xpub_event_id, "ticket_id": shop.xpub_ticket_id}
-    return Request("POST", f"/v1/checkout/tenants/{XPUB_TENANT}/preflight", body=body)
-
-
 def _preflight_sold_out(shop: Shop) -> Request:
     body = {"event_id": shop.hot_event_id, "ticket_id": shop.sold_out_ticket_id}
     return Request("POST", f"{_CHECKOUT}/preflight", body=body)
@@ -194,7 +189,6 @@ CASES = (
     Case("admin event, API key", 200, _event_by_key, _most(5, 7.5)),
     Case("key for a JWT", 200, _exchange, _most(4, 5)),
     Case("preflight", 201, _preflight, _most(7, 13)),
-    Case("preflight, xpub", 201, _preflight_xpub, {}),
     Case("preflight, sold out", 409, _preflight_sold_out, _most(3, 5.5)),
     Case("purchase, confirmed", 200, _purchase, _most(4, 6.5)),
     Case("scan", 200, _scan, _most(6, 10)),

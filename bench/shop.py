@@ -18,7 +18,6 @@ from tools.json_client import Client
 from tools.stack import Stack, StackFailed
 
 PRICE = 25_000_000
-XPUB_TENANT = "bench-xpub"
 _ROWS_AT_ONCE = 1000
 _FAR = datetime(2099, 6, 1, 18, tzinfo=UTC)
 _NAMES = ("Early bird", "General admission", "Balcony", "Backstage", "Supporter")
@@ -37,8 +36,7 @@ class Shop:
     """The values for the cases. `event_id` has five ticket types on sale.
 
     The intent is confirmed, and `ticket_code` opens its ticket. The waiting one is not paid, and
-    `waiting_etag` is of its poll. `xpub_event_id` and `xpub_ticket_id` are of another tenant, whose
-    wallet is an extended public key. `full` is what full orders want: `full_id` is one that is
+    `waiting_etag` is of its poll. `full` is what full orders want: `full_id` is one that is
     confirmed, `full_waiting_id` one that is not paid.
     """
 
@@ -57,8 +55,6 @@ class Shop:
     waiting_etag: str
     door_event_id: str
     device_token: str
-    xpub_event_id: str
-    xpub_ticket_id: str
     full: Goods
     full_id: str
     full_secret: str
@@ -116,21 +112,12 @@ class Organizer:
             waiting["client_secret"],
             str(poll.headers["ETag"]),
             *self._door(),
-            *self._other_wallet(),
             full,
             full_intent["id"],
             full_intent["client_secret"],
             full_waiting["id"],
             full_waiting["client_secret"],
         )
-
-    def _other_wallet(self) -> tuple[str, str]:
-        """Return an event and its ticket type of a tenant with an extended public key."""
-        wallet = ("--xpub", anvil.SELLER_XPUB)
-        key = self._stack.create_tenant(XPUB_TENANT, "Bench, xpub", *wallet)
-        other = Organizer(self._stack, key, XPUB_TENANT)
-        event_id = other.event("Hot Night")
-        return event_id, other.ticket(event_id, "Unlimited", None)
 
     def _door(self) -> tuple[str, str]:
         """Return an event with its doors open and many admissions, and a device's token."""

@@ -21,11 +21,10 @@ class ChainMoneySchema(BaseSchema):
 
     received = kept + open + owed + refunded + waived.
 
-    `to_collect`: what can be moved to the organizer's address now; see the collections. `to_sweep`:
-    what orders of an extended public key held when their balances were read last; sweep it with
-    `python -m tools.sweep`, as docs/payments.md says. `unknown_orders`: what addresses held that
-    were skipped after a backup was restored, read once an hour, or that x402 clients were told and
-    that have no order, read once a day. The collections move it.
+    `to_collect`: what can be moved to the organizer's address now; see the collections.
+    `unknown_orders`: what addresses held that were skipped after a backup was restored, read once
+    an hour, or that x402 clients were told and that have no order, read once a day. The collections
+    move it.
     """
 
     chain_id = fields.Integer(required=True, metadata=documented(8453))
@@ -51,7 +50,6 @@ class ChainMoneySchema(BaseSchema):
     waived = _amount(0, "What was due, and the organizer wrote off.")
     collected = _amount(40_000_000, "What was moved to the organizer's address.")
     to_collect = fields.Nested(OrdersSumSchema, required=True)
-    to_sweep = fields.Nested(OrdersSumSchema, required=True)
     unknown_orders = fields.Nested(OrdersSumSchema, required=True)
     unassigned_at_gathering = _amount(
         0, "What somebody sent to the gathering receiver, which no order has. Read once an hour."

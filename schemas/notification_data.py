@@ -21,7 +21,6 @@ from ticketing.constants import (
     IntentStatus,
     PayeeSource,
     Publication,
-    WalletKind,
 )
 from ticketing.notification_types import NotificationType
 from ticketing.roles import Role
@@ -250,7 +249,6 @@ class MemberFactSchema(BaseSchema):
 class WalletFactSchema(BaseSchema):
     """A change of the wallet waits, was made, or is not made."""
 
-    kind = one_of(WalletKind, required=True)
     address = fields.String(required=True, metadata=documented(EXAMPLE_ADDRESS))
     chain_ids = fields.List(fields.Integer(), required=True, allow_none=True)
     former_address = fields.String(

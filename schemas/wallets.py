@@ -1,7 +1,5 @@
 """Schemas of wallets."""
 
-from typing import Any
-
 from marshmallow import fields
 
 from schemas.base import (
@@ -21,15 +19,10 @@ from ticketing.constants import (
     MAX_PRICE,
     MAX_SAFE_INTEGER,
     MAX_WALLET_CHAINS,
-    WalletKind,
     WalletWarning,
 )
 from ticketing.errors import FieldMessage
 
-_EXAMPLE_XPUB = (
-    "xpub6Ce9NcJvTk36xtLSrJLZqE7wtgA5deCeYs7rSQtreh4cj6ByPtrg9sD7V2FNFLPnf8heNP3FGkeV9qwfzvZ"
-    "NSd54JoNXVsXFYSYwHsnJxqP"
-)
 _MOST_PASTED = 400
 """A seed phrase of 24 words has at most 215 characters. It must be recognized, not be too long."""
 
@@ -62,11 +55,10 @@ class _File(fields.Dict):
 
 
 class WalletSetSchema(BaseSchema):
-    """The wallet to set: either `address` with `chain_ids`, or `xpub`."""
+    """The wallet to set."""
 
     address = Text(
-        load_default=None,
-        allow_none=False,
+        required=True,
         validate=Length(1, _MOST_PASTED),
         metadata=documented(
             EXAMPLE_ADDRESS,
@@ -113,65 +105,30 @@ class WalletSetSchema(BaseSchema):
             " `next_index` + 5,000,000.",
         ),
     )
-    xpub = Text(
-        load_default=None,
-        allow_none=False,
-        validate=Length(1, _MOST_PASTED),
-        metadata={
-            "example": _EXAMPLE_XPUB,
-            "description": (
-                "Extended public key (BIP-32) of an account with no other use, for example"
-                " m/44'/60'/7'. It begins with xpub and has 111 characters."
-            ),
-        },
-    )
-
-    def example(self) -> dict[str, Any]:
-        """Return a request for one kind of wallet: nobody sends both."""
-        return {"address": EXAMPLE_ADDRESS, "chain_ids": [8453]}
 
 
 class WantedWalletSchema(BaseSchema):
-    """What a wallet consists of. Fields of the other kind are null."""
+    """What a wallet consists of."""
 
-    kind = one_of(WalletKind, required=True)
-    address = fields.String(required=True, allow_none=True, metadata=documented(EXAMPLE_ADDRESS))
+    address = fields.String(required=True, metadata=documented(EXAMPLE_ADDRESS))
     chain_ids = fields.List(
         fields.Integer(),
         required=True,
-        allow_none=True,
         metadata=documented([8453], "The networks on which the organizer controls the address."),
     )
     contract_is_mine = fields.Boolean(
         required=True,
-        allow_none=True,
         metadata=documented(
             False, "Whether the organizer said that the contract at the address is theirs."
         ),
     )
     exchange = fields.Boolean(
-        required=True,
-        allow_none=True,
-        metadata=documented(False, "Whether the address belongs to an exchange."),
+        required=True, metadata=documented(False, "Whether the address belongs to an exchange.")
     )
     minimum_deposit = fields.Integer(
         required=True,
         allow_none=True,
         metadata=documented(None, "Of an exchange, in micro-units."),
-    )
-    xpub = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(None, "Of the kind `xpub`, as it was sent."),
-    )
-    first_address = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            None,
-            "Of the kind `xpub`: the address at 0/0 of the account. Compare it with your wallet. No"
-            " order gets it.",
-        ),
     )
 
 
@@ -189,7 +146,7 @@ class PendingWalletSchema(BaseSchema):
 
 
 class WalletSchema(WantedWalletSchema):
-    """Where a tenant's payments go. Fields of the other kind are null."""
+    """Where a tenant's payments go."""
 
     next_index = fields.Integer(
         required=True,
@@ -197,18 +154,15 @@ class WalletSchema(WantedWalletSchema):
     )
     contract_version = fields.Integer(
         required=True,
-        allow_none=True,
         metadata=documented(1, "The version of the contracts that pay the address."),
     )
     unchecked_chains = fields.List(
         fields.Integer(),
         required=True,
-        allow_none=True,
         metadata=documented(
             [],
             "Networks that could not be asked about the address. Nothing is sold on them before the"
-            " worker has asked. Of an xpub, only in the answer to setting it: the account may be in"
-            " use there.",
+            " worker has asked.",
         ),
     )
     credited_at = Instant(

@@ -216,13 +216,6 @@ class RefundRecipient(StrEnum):
     ORDER_BUYER = "order_buyer"
 
 
-class WalletKind(StrEnum):
-    """What a wallet consists of."""
-
-    ADDRESS = "address"
-    XPUB = "xpub"
-
-
 class WalletWarning(StrEnum):
     """What an organizer should still do for a wallet. Only the first one stops the sale."""
 

@@ -20,15 +20,11 @@ screenshots.py, screenshots_shop.py, screenshots_networks.py: `make screenshots`
 sample_picture.py: the picture of the demo event
 screenshots_door.py: of the scanner
 screenshots_console.py, screenshots_desk.py: of the console
-sweep.py, sweep_export.py, sweep_refunds.py, sweep_keys.py: for organizers, offline: sign transfers
-    from all payment addresses of an xpub, or of refunds
 collect.py, collect_networks.py, collect_files.py, collect_search.py, collect_moving.py,
     collect_sending.py: for organizers and operators: send what receivers of orders hold to their
     owner, with a file of the service or with nothing but a recovery file
 collect_local.py: `make collect`: the same for the demo tenant of `make run`
 payback_local.py: `make payback`: pays back what the demo tenant owes, as its wallet
-sweep_packages.py: what these and xpub.py use of eth-account, or a sentence if it is missing
-xpub.py, base58.py: for organizers, offline: the xpub of a new account
 translations.py: `make translations`: the catalogs of buyers' pages and mails
 move.py: moves a module or a package, with everything that names it
 limits.py, licenses.py: write the tables of docs/limits.md; write LICENSES.md

@@ -21,23 +21,11 @@ CHAIN_IDS = (CHAIN_ID, SECOND_CHAIN_ID)
 TOKEN_ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 BUYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 BUYER_TOKENS = 10**12
-DEMO_XPUB = (
-    "xpub6Ce9NcJvTk36xtLSrJLZqE7wtgA5deCeYs7rSQtreh4cj6ByPtrg9sD7V2FNFLPnf8heNP3FGkeV9qwfzvZ"
-    "NSd54JoNXVsXFYSYwHsnJxqP"
-)
-"""m/44'/60'/0' of anvil's public mnemonic, "test test ... junk"."""
-
 SELLER = "0x976EA74026E726554dB657fA54763abd0C3a0aa9"
 """The node's account 6: where the money of demos goes. Nothing else uses it."""
 
 SELLER_WALLET = ("--address", SELLER, "--chains", str(CHAIN_ID))
 """The options of `tenants create` for a wallet of this address on the first local chain."""
-
-SELLER_XPUB = (
-    "xpub6Ce9NcJvTk372KjsGfWqbcex5DumjpNquQLApoeQUavSCjEc823BV1tb4rXUuPuht8h2hSxkg2EXUaKUJmniJvR"
-    "ZAELxypsCzBFdtosmV76"
-)
-"""m/44'/60'/1' of it, for wallets of an xpub. Nothing but orders uses it."""
 
 _MINT = "0x40c10f19"  # mint(address,uint256)
 _TRANSFER = "0xa9059cbb"  # transfer(address,uint256)

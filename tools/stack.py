@@ -75,7 +75,7 @@ class Stack(Running):
     def create_tenant(self, slug: str, name: str, *wallet: str) -> str:
         """Create a tenant. Return its first key. StackFailed.
 
-        `wallet`: the options of the command that name it, such as `--xpub` and its value.
+        `wallet`: the options of the command that name it, such as `--address` and its value.
         """
         new = ("tenants", "create", slug, "--name", name, *wallet, "--json")
         return str(json.loads(self.flask(*new))["key"])
@@ -106,7 +106,7 @@ class Stack(Running):
     def wait_for_receivers(self, chain_id: int) -> None:
         """Wait until the worker has proved receivers on a chain. StackFailed.
 
-        Before that, orders of a tenant whose wallet is an address are refused there.
+        Before that, orders that cost something are refused there.
         """
 
         def is_proved(answer: Any) -> bool:

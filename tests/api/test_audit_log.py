@@ -13,7 +13,6 @@ from tests.support.factories import (
     cli,
     event_body,
     in_days,
-    new_xpub,
     ticket_body,
     worker_once,
 )
@@ -23,6 +22,7 @@ from tests.support.payouts import mark, of_an_address
 from tests.support.photos import photo
 from tests.support.refunds import FRIEND_ADDRESS, account, give_back
 from tests.support.routes import endpoints
+from tests.support.wallets import new_address
 from ticketing import clock
 from ticketing.db.connection import database, write_transaction
 from ticketing.models.audit_log import AuditLogEntry
@@ -137,7 +137,7 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     exchange = {"address": account(node, 7), "chain_ids": [31337], "exchange": True}
     me.put(f"{path}/wallet", exchange)
     me.post(f"{path}/wallet/credited")
-    me.put(f"{path}/wallet", {"xpub": new_xpub()})
+    me.put(f"{path}/wallet", {**exchange, "address": new_address()})
     asked = {"email": "grace@example.org", "role": "read"}
     member = f"{path}/members/{me.post(f'{path}/members', asked).json['id']}"
     me.patch(member, {"role": "write"})

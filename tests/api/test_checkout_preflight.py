@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.support.factories import CHAIN, PRICE, Api
-from ticketing.chain import xpub as xpubs
+from tests.support.wallets import issued
 
 pytestmark = pytest.mark.sql
 
@@ -50,14 +50,13 @@ TOKEN = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 
 def test_it_holds_the_stock_fixes_the_price_and_issues_an_address(acme):
     ticket = acme.ticket()
-    xpub = acme.api().get(f"{acme.path}/wallet").json["xpub"]
 
     answer = acme.preflight(ticket, quantity=2, buyer={"email": "a@example.org", "name": "Ada"})
 
     assert answer.status_code == 201
     intent = answer.json
     assert set(intent) == INTENT_FIELDS | {"client_secret"}
-    address = xpubs.derive_address(xpub, 1)
+    address = issued(acme.id, 1)
     expected = {
         "status": "awaiting_payment",
         "flags": [],

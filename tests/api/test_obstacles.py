@@ -34,7 +34,6 @@ def test_nothing_stands_in_the_way_of_a_paid_ticket_with_wallet_and_chain(acme):
     ("fields", "obstacle", "availability", "code"),
     [
         ({"chain_id": 1}, "chain_not_enabled", "unavailable", "not_payable"),
-        ({"chain_id": 2**53 - 1}, "chain_not_enabled", "unavailable", "not_payable"),
         ({"sales_start_at": in_days(1)}, "sales_not_started", "not_started", "sales_not_started"),
         ({"sales_end_at": in_days(-1)}, "sales_ended", "ended", "sales_ended"),
         ({"capacity": 0}, "sold_out", "sold_out", "sold_out"),
@@ -46,7 +45,7 @@ def test_one_obstacle_alone_is_told_to_everybody(acme, fields, obstacle, availab
 
 
 def test_a_paid_ticket_needs_a_wallet_and_a_free_one_does_not(app):
-    poor = new_organizer(app, "poor", xpub=None)
+    poor = new_organizer(app, "poor", address=None)
     event = poor.event()
     paid = poor.ticket(event)
     missing = ["wallet_missing"]
@@ -167,7 +166,7 @@ def test_one_ticket_type_on_sale_is_enough_for_its_event(acme):
 
 
 def test_every_obstacle_is_told_at_once(app):
-    poor = new_organizer(app, "poor", xpub=None)
+    poor = new_organizer(app, "poor", address=None)
     event = poor.event(status="draft", type="online")
     ticket = poor.ticket(
         event,

@@ -5,7 +5,16 @@ from datetime import timedelta
 import pytest
 
 from tests.support.apps import new_app
-from tests.support.factories import Api, event_body, in_days, new_organizer, new_xpub, ticket_body
+from tests.support.factories import (
+    CHAIN,
+    Api,
+    event_body,
+    in_days,
+    new_organizer,
+    ticket_body,
+    worker_once,
+)
+from tests.support.wallets import new_address
 from ticketing import clock
 from ticketing.db.connection import database
 from ticketing.services import chains
@@ -114,12 +123,18 @@ def test_a_seat_given_back_shows_at_once(shop, elsewhere):
     assert elsewhere.get(url).json["data"][0]["availability"] == "on_sale"
 
 
-def test_a_first_wallet_shows_at_once(app, environ):
-    bare = new_organizer(app, "bare", xpub=None)
+def test_a_first_wallet_shows_at_once(app, environ, node):
+    bare = new_organizer(app, "bare", address=None)
+    worker_once(app)
     url = f"{bare.public}/events/{bare.ticket()['event_id']}/tickets"
     elsewhere = Api(new_app(environ).test_client())
     assert elsewhere.get(url).json["data"][0]["availability"] == "unavailable"
-    assert bare.api().put(f"{bare.path}/wallet", {"xpub": new_xpub()}).status_code == 200
+    assert (
+        bare.api()
+        .put(f"{bare.path}/wallet", {"address": new_address(), "chain_ids": [CHAIN]})
+        .status_code
+        == 200
+    )
     assert elsewhere.get(url).json["data"][0]["availability"] == "on_sale"
 
 

@@ -13,7 +13,6 @@ from tests.support.questions import ask
 from ticketing import clock
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
-from ticketing.models.chains import ChainState
 
 pytestmark = pytest.mark.sql
 
@@ -45,10 +44,7 @@ def statements():
 @pytest.fixture
 def ticket(acme):
     found = acme.ticket(capacity=None)
-    # The worker has read the chain, and the key's use is stored for this minute.
-    ChainState.create(
-        chain_id=31337, token_address="0x5FbDB2315678afecb367f032d93F642f64180aa3", decimals=6
-    )
+    # The key's use is stored for this minute.
     ApiKey.update(last_used_at=clock.now()).execute()
     return found
 

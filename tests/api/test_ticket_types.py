@@ -139,7 +139,9 @@ def test_each_field_can_be_changed_alone(acme, admin, path, event):
     }
     change_each_alone(admin, here, changes, also={"available", "obstacles"})
     change_each_alone(admin, here, {"chain_id": 2**53 - 1}, also={"chain_ids", "obstacles"})
-    change_each_alone(admin, here, {"chain_ids": [8453, 137]}, also={"chain_id", "warnings"})
+    change_each_alone(
+        admin, here, {"chain_ids": [8453, 137]}, also={"chain_id", "obstacles", "warnings"}
+    )
 
 
 def test_null_empties_what_may_be_empty_and_nothing_else(acme, admin, path, event):

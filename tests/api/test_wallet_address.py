@@ -5,8 +5,7 @@ import logging
 
 import pytest
 
-from tests.api.test_wallet import MNEMONIC, XPRV
-from tests.support.factories import cli, new_organizer, new_xpub, worker_once
+from tests.support.factories import cli, new_organizer, worker_once
 from tests.support.stored_rows import rows
 from ticketing.chain import receivers
 from ticketing.chain.registry import REGISTRY
@@ -20,6 +19,11 @@ pytestmark = pytest.mark.one_database
 
 OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 OTHER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+MNEMONIC = "test test test test test test test test test test test junk"
+XPRV = (
+    "xprv9xfqxwSS6rXkXFVW41dgcrqAcyz2mUKL9rhsG2VxMLDAj5Rhqw7Z17t4"
+    "NXH3jhWpzZ9VuyGt3gm17D516VDUbRSfpafVjWXdbrLrfZJmPwF"
+)
 PRIVATE_KEY = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 LOCAL = 31337
 LOOK_ALIKE = REGISTRY[LOCAL].look_alikes[0].token_address
@@ -43,21 +47,18 @@ def refusal(answer, field="address"):
 
 @pytest.fixture
 def empty(app):
-    return new_organizer(app, "empty", xpub=None)
+    return new_organizer(app, "empty", address=None)
 
 
 def test_an_address_is_a_wallet(empty):
     answer = put(empty, address=OWNER.lower(), chain_ids=[LOCAL, 8453])
     assert answer.status_code == 200
     assert answer.json == {
-        "kind": "address",
         "address": OWNER,
         "chain_ids": [8453, LOCAL],
         "contract_is_mine": False,
         "exchange": False,
         "minimum_deposit": None,
-        "xpub": None,
-        "first_address": None,
         "contract_version": 1,
         "next_index": 1,
         "credited_at": None,
@@ -89,7 +90,6 @@ def test_an_address_is_a_wallet(empty):
         (receivers.FACTORY, "collects money"),
         (receivers.IMPLEMENTATION, "contract of receivers"),
         (receivers.PROXY, "deploys others"),
-        (new_xpub(), "extended public key"),
         (MNEMONIC, "secret phrase"),
         (f"0x{PRIVATE_KEY}", "private key"),
     ],
@@ -103,13 +103,11 @@ def test_what_cannot_be_a_wallet_is_refused_with_its_reason(empty, address, why)
     "fields",
     [
         {},
-        {"address": OWNER, "chain_ids": [LOCAL], "xpub": anvil.DEMO_XPUB},
         {"address": OWNER},
         {"address": OWNER, "chain_ids": []},
         {"address": OWNER, "chain_ids": [LOCAL, 4242]},
         {"address": OWNER, "chain_ids": [LOCAL], "minimum_deposit": 1},
-        {"xpub": anvil.DEMO_XPUB, "contract_is_mine": True},
-        {"xpub": anvil.DEMO_XPUB, "chain_ids": [LOCAL]},
+        {"chain_ids": [LOCAL]},
     ],
 )
 def test_fields_that_do_not_belong_together_are_refused(empty, fields):
@@ -117,7 +115,6 @@ def test_fields_that_do_not_belong_together_are_refused(empty, fields):
     assert get(empty)["code"] == "not_found"
 
 
-@pytest.mark.parametrize("field", ["address", "xpub"])
 @pytest.mark.parametrize(
     ("secret", "why"),
     [
@@ -128,33 +125,29 @@ def test_fields_that_do_not_belong_together_are_refused(empty, fields):
     ],
     ids=["12 words", "24 words", "15 with commas", "hex", "xprv"],
 )
-def test_a_secret_is_recognized_and_kept_nowhere(empty, caplog, field, secret, why):
+def test_a_secret_is_recognized_and_kept_nowhere(empty, caplog, secret, why):
     caplog.set_level(logging.DEBUG)
-    answer = put(empty, **{field: secret})
-    assert why in refusal(answer, field) and "Move your money" in answer.text
+    answer = put(empty, address=secret)
+    assert why in refusal(answer) and "Move your money" in answer.text
     stored = "\n".join(row for _, row in rows())
     for text in (answer.text, caplog.text, stored):
         assert secret not in text and secret[6:40] not in text
-
-
-def test_an_address_in_the_field_of_the_xpub_is_named(empty):
-    assert "This is an address" in refusal(put(empty, xpub=OWNER), "xpub")
 
 
 def test_addresses_of_orders_and_gathering_receivers_of_any_tenant_are_refused(app, acme, node):
     shop = new_organizer(app, "shop", address=OWNER)
     worker_once(app)
     order = shop.buyer(shop.ticket()).intent["address"]
-    of_xpub = acme.buyer(acme.ticket()).intent["address"]
+    another = acme.buyer(acme.ticket()).intent["address"]
     gathering = issuing.gathering_address(OWNER)
-    for address, why in ((order, "order"), (of_xpub, "order"), (gathering, "gathered")):
+    for address, why in ((order, "order"), (another, "order"), (gathering, "gathered")):
         assert why in refusal(put(acme, address=address, chain_ids=[LOCAL]))
 
 
 def test_a_contract_is_taken_only_for_networks_on_which_it_exists(environ, node, request):
     environ["RPC_URL_8453"] = "http://127.0.0.1:9"
     app = request.getfixturevalue("app")
-    shop = new_organizer(app, "shop", xpub=None)
+    shop = new_organizer(app, "shop", address=None)
     assert put(shop, address=OWNER, chain_ids=[LOCAL, 8453]).json["unchecked_chains"] == [8453]
     node.rpc("anvil_setCode", OWNER, "0x6000")
     safe = put(shop, address=OWNER, chain_ids=[LOCAL, 8453, 1], contract_is_mine=True)
@@ -168,7 +161,7 @@ def test_a_contract_is_taken_only_for_networks_on_which_it_exists(environ, node,
 def test_a_contract_that_is_missing_on_a_named_network_is_refused(environ, node, nodes, request):
     with anvil.Anvil(chain_id=8453) as other:
         environ["RPC_URL_8453"] = other.url
-        shop = new_organizer(request.getfixturevalue("app"), "shop", xpub=None)
+        shop = new_organizer(request.getfixturevalue("app"), "shop", address=None)
         other.rpc("anvil_setCode", OWNER, "0x6000")
         safe = {"address": OWNER, "contract_is_mine": True}
         said = refusal(put(shop, **safe, chain_ids=[LOCAL, 8453]), "chain_ids")
@@ -223,13 +216,12 @@ def test_the_recovery_file_has_every_address_that_the_tenant_had(empty, caplog):
     caplog.set_level(logging.DEBUG)
     put(empty, address=OWNER, chain_ids=[LOCAL])
     put(empty, address=OTHER, chain_ids=[1, LOCAL])
-    put(empty, xpub=new_xpub())
     answer = empty.api().get(f"{empty.path}/wallet/recovery")
     assert answer.headers["Cache-Control"] == "no-store"
     file = answer.json
     assert (file["kind"], file["version"]) == ("ticketing-recovery", 2)
     assert file["tenant"] == "empty"
-    stored = {each.owner: each for each in Wallet.select().where(Wallet.owner.is_null(False))}
+    stored = {each.owner: each for each in Wallet.select()}
     assert [each.pop("created_at")[-1] for each in file["wallets"]] == ["Z", "Z"]
     assert file["wallets"] == [
         {
@@ -321,8 +313,8 @@ def test_a_file_that_lacks_a_network_must_be_saved_again(empty):
     assert answer.json["warnings"] == ["recovery_file_not_saved"]
 
 
-def test_a_tenant_without_an_address_has_no_recovery_file(acme):
-    assert acme.api().get(f"{acme.path}/wallet/recovery").status_code == 404
+def test_a_tenant_without_a_wallet_has_no_recovery_file(empty):
+    assert empty.api().get(f"{empty.path}/wallet/recovery").status_code == 404
 
 
 def file_for(owner, secret="ab" * 32, **fields):
@@ -408,12 +400,10 @@ def test_a_file_that_is_wrong_is_refused_and_not_repeated(empty, file):
 
 def test_the_audit_log_has_both_wallets_of_a_change(empty):
     put(empty, address=OWNER, chain_ids=[LOCAL])
-    xpub = new_xpub()
-    put(empty, xpub=xpub)
+    put(empty, address=OTHER, chain_ids=[LOCAL])
     (last, first) = empty.api().get(f"{empty.path}/audit-log?subject=wallet").json["data"]
     assert first["after"]["address"] == OWNER
-    assert (last["before"]["address"], last["before"]["xpub"]) == (OWNER, None)
-    assert (last["after"]["address"], last["after"]["xpub"]) == (None, xpub)
+    assert (last["before"]["address"], last["after"]["address"]) == (OWNER, OTHER)
 
 
 @pytest.mark.parametrize(
@@ -423,7 +413,7 @@ def test_the_audit_log_has_both_wallets_of_a_change(empty):
         (["--address", OWNER, "--chains", "4242"], "not known"),
         (["--address", receivers.PROXY, "--chains", "1"], "deploys others"),
         (["--address", MNEMONIC, "--chains", "1"], "secret phrase"),
-        (["--chains", "1"], "either an address"),
+        (["--chains", "1"], "State the address"),
     ],
 )
 def test_the_command_line_checks_the_same(app, options, why):

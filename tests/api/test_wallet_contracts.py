@@ -32,7 +32,7 @@ def chain(node):
 
 @pytest.fixture
 def empty(app, node):
-    return new_organizer(app, "empty", xpub=None)
+    return new_organizer(app, "empty", address=None)
 
 
 def wallet(shop):
@@ -118,7 +118,7 @@ class TestWhileANodeIsSilent:
 
         def state(contract, **fields):
             bad_node.refuse("eth_getCode")
-            shop = new_organizer(app, "shop", xpub=None)
+            shop = new_organizer(app, "shop", address=None)
             answer = put(shop, address=contract, chain_ids=[LOCAL], **fields)
             assert (answer.status_code, answer.json["unchecked_chains"]) == (200, [LOCAL])
             bad_node.well()

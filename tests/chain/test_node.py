@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ticketing.chain import address, multicall, units, xpub
+from ticketing.chain import address, multicall, units
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import Node
 from ticketing.chain.registry import REGISTRY
@@ -13,14 +13,6 @@ from ticketing.chain.rpc import RpcClient
 from tools import anvil
 
 CONTRACTS = Path(anvil.__file__).parent / "contracts"
-
-# The extended public keys of BIP-32's test vector 1 at m/0' and of vector 2 at m (depths 1 and 0).
-OTHER_DEPTHS = (
-    "xpub68Gmy5EdvgibQVfPdqkBBCHxA5htiqg55crXYuXoQRKfDBFA1WEjWgP6LHhwBZeNK1VTsfTFUHCdrfp1bgwQ9xv5"
-    "ski8PX9rL2dZXvgGDnw",
-    "xpub661MyMwAqRbcFW31YEwpkMuc5THy2PSt5bDMsktWQcFF8syAmRUapSCGu8ED9W6oDMSgv6Zz8idoc4a6mr8BDzTJ"
-    "Y47LJhkJ8UB7WEGuduB",
-)
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +43,6 @@ def test_addresses_carry_the_eip_55_checksum(text):
 def test_the_registry_is_written_with_checksums():
     for chain in REGISTRY.values():
         assert address.checksum(chain.token_address) == chain.token_address
-
-
-def test_child_keys_are_those_of_bip_44():
-    assert xpub.derive_address(anvil.DEMO_XPUB, 0) == "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
-    assert xpub.derive_address(anvil.DEMO_XPUB, 1) == anvil.BUYER
-
-
-@pytest.mark.parametrize("text", OTHER_DEPTHS)
-def test_a_key_of_another_depth_is_no_account(text):
-    with pytest.raises(xpub.InvalidXpub, match="depth 3"):
-        xpub.parse(text)
 
 
 @pytest.mark.parametrize(

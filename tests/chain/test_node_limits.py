@@ -213,4 +213,4 @@ class TestTheTool:
         provider.requests = 0
         assert run(*options)[0] == 0
         assert chain.held(token, owner) == 5
-        assert provider.requests < 50
+        assert provider.requests < 55  # from the beginning, it would be 8 more than these 49

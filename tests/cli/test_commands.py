@@ -10,12 +10,12 @@ import pytest
 from tests.conftest import SECRET_KEY
 from tests.support.apps import new_app
 from tests.support.databases import only_once
-from tests.support.factories import Api, cli, new_organizer, new_xpub, run
+from tests.support.factories import Api, cli, new_organizer, run
+from tests.support.payouts import OWNER_ADDRESS
 from ticketing.application import configure
 from ticketing.config import load
 from ticketing.db import migrate
 from ticketing.db.connection import database
-from tools.anvil import DEMO_XPUB
 
 FLASK = ("flask", "--app", "app")
 EMAIL, PASSWORD = "ada@example.org", "correct horse battery staple"
@@ -63,8 +63,8 @@ def test_people_get_the_same_as_lines(app):
 
 
 def test_a_tenant_may_be_made_with_its_wallet(app):
-    acme = new_organizer(app, "acme", xpub=DEMO_XPUB)
-    assert acme.api().get(f"{acme.path}/wallet").json["xpub"] == DEMO_XPUB
+    acme = new_organizer(app, "acme", address=OWNER_ADDRESS)
+    assert acme.api().get(f"{acme.path}/wallet").json["address"] == OWNER_ADDRESS
 
 
 @pytest.mark.parametrize("slug", ["Acme", "a_b", "-a", "a--b", "", "a b", "a" * 81, "ä", "a\n"])
@@ -83,10 +83,19 @@ def test_a_taken_slug_is_refused_and_changes_nothing(app, acme):
     assert len(acme.api().get(f"{acme.path}/apikeys").json["data"]) == 1
 
 
-def test_a_bad_xpub_is_refused_and_no_tenant_is_made(app):
-    told = refused(app, "tenants", "create", "acme", "--name", "Acme", "--xpub", DEMO_XPUB[:-1])
-    assert "xpub" in told
-    cli(app, "tenants", "create", "acme", "--name", "Acme", "--xpub", new_xpub())
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--address", OWNER_ADDRESS[:-1], "--chains", "31337"), "40 hexadecimal digits"),
+        (("--address", OWNER_ADDRESS), "networks"),
+        (("--chains", "31337"), "address"),
+        (("--exchange",), "address"),
+    ],
+)
+def test_a_bad_wallet_is_refused_and_no_tenant_is_made(app, options, told):
+    create = ("tenants", "create", "acme", "--name", "Acme")
+    assert told in refused(app, *create, *options)
+    cli(app, *create)
 
 
 @pytest.mark.parametrize("role", ["read", "paywall", "write", "admin"])

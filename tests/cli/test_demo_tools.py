@@ -97,15 +97,5 @@ def test_a_tool_explains_itself(module, starts_processes):
     assert f"python -m tools.{module}" in done.stdout and "--port" in done.stdout
 
 
-@pytest.mark.parametrize("module", ["sweep", "xpub"])
-def test_a_tool_names_the_package_that_make_run_does_not_install(module, starts_processes):
-    without = "import runpy, sys; sys.modules['eth_account'] = None; runpy.run_module(sys.argv[1])"
-    command = [sys.executable, "-c", without, f"tools.{module}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    told = "Error: this program needs eth-account. Install it with"
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"{told} '{sys.executable} -m pip install eth-account'.\n"
-
-
 def test_nobody_elses_text_controls_the_terminal():
     assert printable("a\x1b[31mb\u202ec\nd\r\u2013") == "a?[31mb?c\nd?\u2013"

@@ -34,12 +34,10 @@ flask() {
         -H "Confirmations: ${CONFIRMATIONS_31337:-1}" $FLASK
 }
 sleep() { node anvil_mine "$(($1 / 2)), 2" >/dev/null; flask worker --once; }
-sweep() { .venv/bin/python -m tests.support.terminal tools.sweep "$@"; }
 """
 """`flask` is forked: to start Python a hundred times took most of the time.
 
 `sleep` without waiting: a block every two seconds, as with `make run`, and a look of the worker.
-`sweep` types the seed phrase at a terminal.
 """
 
 
@@ -176,7 +174,7 @@ def test_every_way_a_payment_can_go(shell, variables, tmp_path, forked_flask):
     }
     restart = f"export CONFIRMATIONS_31337={DEEP} API=http://127.0.0.1:{deeper['PORT']}/v1\n"
     text = set_up + f"FLASK={forked_flask}\n" + HELPERS + ways + restart + deep_ways
-    text = text.replace(".venv/bin/python -m tools.sweep", "sweep").replace("var/", f"{tmp_path}/")
+    text = text.replace("var/", f"{tmp_path}/")
     with service(deeper, tmp_path / "deeper.log"):
         printed = shell(with_expected_outputs(text))
     assert text.count(OUTPUT) > 30

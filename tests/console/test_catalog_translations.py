@@ -3,8 +3,9 @@
 import pytest
 
 from tests.support.console import sign_in
-from tests.support.factories import in_days, new_organizer, new_xpub
+from tests.support.factories import in_days, new_organizer
 from tests.support.translations import mark, not_translated
+from tests.support.wallets import new_address
 from ticketing.application import build
 
 pytestmark = pytest.mark.exhaustive
@@ -26,7 +27,7 @@ def _pages(member, *paths):
 
 
 def test_an_empty_console_has_no_text_that_cannot_be_translated(app):
-    boss = sign_in(new_organizer(app, "bare", xpub=None))
+    boss = sign_in(new_organizer(app, "bare", address=None))
     for page in _pages(
         boss, "/console", "/console/events", "/console/events/new", "/console/wallet"
     ):
@@ -100,7 +101,7 @@ def test_pages_of_vouchers_have_no_text_that_cannot_be_translated(acme, console)
 
 def test_pages_of_the_wallet_have_no_text_that_cannot_be_translated(acme, console):
     (page,) = _pages(console, "/console/wallet")
-    asked = console.send("/console/wallet", {"xpub": new_xpub()})
-    refused = console.send("/console/wallet", {"xpub": "x"})
+    asked = console.send("/console/wallet", {"address": new_address(), "chain_ids": "31337"})
+    refused = console.send("/console/wallet", {"address": "x"})
     for text in (page, asked.text, refused.text):
         assert not_translated(text) == []

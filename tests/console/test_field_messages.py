@@ -76,8 +76,8 @@ def test_a_number_out_of_range_is_told_its_bounds(acme, console):
 
 
 def test_a_private_key_is_recognized(console):
-    answer = console.send("/console/wallet", {"xpub": PRIVATE_KEY})
-    assert said(answer)["xpub"] == "This is your private key. Move your money to a new wallet."
+    answer = console.send("/console/wallet", {"address": PRIVATE_KEY})
+    assert said(answer)["address"] == "This is your private key. Move your money to a new wallet."
     assert PRIVATE_KEY not in answer.text
 
 
@@ -157,7 +157,7 @@ def test_a_message_without_a_sentence_is_found():
     assert found.count(None) == 2 and "Please fill this in." not in found
 
 
-CODE_AT = {"FieldMessage": 0, "InvalidXpub": 0, "Written": 1, "Rule": 1, "Length": 2, "Range": 2}
+CODE_AT = {"FieldMessage": 0, "Written": 1, "Rule": 1, "Length": 2, "Range": 2}
 
 
 def test_every_code_in_the_sources_has_a_sentence():
@@ -168,7 +168,7 @@ def test_every_code_in_the_sources_has_a_sentence():
         if function in CODE_AT and len(args) > CODE_AT[function]
         if isinstance(args[CODE_AT[function]], ast.Constant)
     }
-    assert {"tx_hash", "xpub_private", "order_address", "selection", "amount"} <= codes
+    assert {"tx_hash", "order_address", "selection", "amount"} <= codes
     only_api = {"uuid", "cursor", "visible", "object"}
     only_api |= {"digits", "hex", "not_the_signer"}
     only_api |= {"recovery", "recovery_address", "recovery_other_secret", "recovery_taken"}

@@ -8,7 +8,7 @@ import pytest
 from tests.support.console import sign_in
 from tests.support.factories import CHAIN, new_organizer, worker_once
 from tests.support.payouts import OTHER, OWNER, fund, owed, sign, with_address
-from tests.support.refunds import account, overpay
+from tests.support.refunds import account
 from ticketing.chain import abi, receivers, refunded_events
 from ticketing.models.chains import ChainState
 from ticketing.models.payouts import Payout
@@ -101,13 +101,6 @@ def test_money_that_is_not_decided_or_waived_is_in_the_sum(venue, boss, node):
     worker_once(venue.app)
     page = boss.get(MONEY).text
     assert "Not decided yet" in page and "+ not decided yet + kept." in page
-
-
-def test_orders_of_an_xpub_are_swept_by_a_program(acme, console, node):
-    overpay(acme, node, SURPLUS)
-    page = console.get(MONEY).text
-    assert "python -m tools.sweep" in page
-    assert "They are not paid here" in console.get(f"{MONEY}/pay-back").text
 
 
 def test_a_reader_sees_the_money_and_no_button(venue, node):

@@ -46,7 +46,7 @@ def _sell(acme, ticket, quantity=1, days_ago=0):
 
 
 def test_an_empty_console_leads_to_the_first_sale_step_by_step(app):
-    bare = new_organizer(app, "bare", xpub=None)
+    bare = new_organizer(app, "bare", address=None)
     boss = sign_in(bare)
     now = _steps(boss.get(OVERVIEW).text)
     assert now == [
@@ -85,7 +85,7 @@ def test_a_wallet_is_a_step_that_is_done(console):
 
 
 def test_free_events_need_no_wallet_and_end_with_the_purchase(app):
-    bare = new_organizer(app, "bare", xpub=None)
+    bare = new_organizer(app, "bare", address=None)
     boss = sign_in(bare)
     ticket = bare.ticket(price_amount=0, chain_id=None)
     page = boss.get(OVERVIEW).text
@@ -96,16 +96,6 @@ def test_free_events_need_no_wallet_and_end_with_the_purchase(app):
     # As soon as a ticket has a price, its money has to arrive somewhere.
     bare.ticket()
     assert _steps(boss.get(OVERVIEW).text)[0] == ("Wallet", False, "/console/wallet")
-
-
-def test_an_extended_public_key_ends_them_with_the_purchase(acme, node, console):
-    ticket = acme.ticket()
-    assert "tools.sweep" in console.get(OVERVIEW).text
-    assert _steps(console.get(OVERVIEW).text)[-1][0] == "Test purchase"
-    buyer = acme.buyer(ticket)
-    buyer.pay(node)
-    buyer.purchase()
-    assert _steps(console.get(OVERVIEW).text) == []
 
 
 def test_the_steps_end_when_the_money_can_be_spent(app, node):

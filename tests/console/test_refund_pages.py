@@ -185,12 +185,6 @@ def test_a_refund_without_an_address_has_no_link(node, venue, boss):
     assert WAITS in page and "ethereum:" not in page
 
 
-def test_a_refund_of_an_extended_public_key_has_no_way_by_hand(owed, console):
-    assert PRESS not in console.get(path_of(owed)).text
-    refused = mark(console, owed, True, "a")
-    assert refused.status_code == 409 and WAITS not in console.get(path_of(owed)).text
-
-
 def test_a_reader_sees_that_a_refund_is_paid_by_hand(node, venue, boss):
     (buyer,) = owed_by(venue, node, SURPLUS)
     mark(boss, buyer, True, "a")

@@ -127,7 +127,7 @@ def test_each_obstacle_is_a_sentence_with_a_link_that_removes_it(acme, writer, e
 
 
 def test_a_missing_wallet_is_a_link_for_administrators_only(app):
-    bare = new_organizer(app, "bare", xpub=None)
+    bare = new_organizer(app, "bare", address=None)
     ticket = bare.ticket(chain_id=8453)
     path = f"/console/events/{ticket['event_id']}"
     boss, other = sign_in(bare), sign_in(bare, "write", "writer@example.org")

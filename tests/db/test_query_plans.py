@@ -18,7 +18,6 @@ from tests.support.factories import (
     event_body,
     in_days,
     new_organizer,
-    new_xpub,
     ticket_body,
 )
 from tests.support.gasless import address_of, signed
@@ -38,6 +37,7 @@ from tests.support.query_plans.recorder import Explainer, Recorder, faults_of
 from tests.support.query_plans.selling_drive import SellingDrive, fill_waiting
 from tests.support.query_plans.vouchers_drive import OPEN, TAG, VouchersDrive, fill_vouchers
 from tests.support.refunds import dust
+from tests.support.wallets import new_address
 from tests.support.x402 import Facilitator, Wallet, required
 from ticketing import clock, links
 from ticketing.db.connection import database
@@ -246,14 +246,13 @@ class Drive(
         me.post(f"{path}/apikeys/{key}/revoke")
         assert me.get(path).status_code == 200
         assert me.patch(path, {"name": "Acme Nights", "website": None}).status_code == 200
-        me.put(f"{path}/wallet", {"xpub": new_xpub()})
         me.get(f"{path}/wallet")
         owner = {"address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "chain_ids": [31337, 1]}
         me.put(f"{path}/wallet", owner)
         file = me.get(f"{path}/wallet/recovery").json
         me.put(f"{path}/wallet", {**owner, "recovery": file})
         post_twice(me, f"{path}/wallet/credited", None)
-        me.put(f"{path}/wallet", {"xpub": new_xpub()})
+        me.put(f"{path}/wallet", {**owner, "address": new_address()})
         event = post_twice(me, f"{path}/events", event_body()).json
         here = f"{path}/events/{event['id']}"
         me.get(here)
@@ -294,9 +293,9 @@ class Drive(
     def change_the_wallet_of_a_tenant_that_was_paid(self):
         """Let a change wait and cancel it, then let the worker make one."""
         me, path = self.key_of("acme"), f"{self.acme.path}/wallet"
-        me.put(path, {"xpub": new_xpub()})
+        me.put(path, {"address": new_address(), "chain_ids": [31337]})
         post_twice(me, f"{path}/pending/cancel", None)
-        me.put(path, {"xpub": new_xpub()})
+        me.put(path, {"address": new_address(), "chain_ids": [31337]})
         PendingWallet.update(effective_at=PendingWallet.asked_at).execute()
         WalletChanges(self.app.extensions["ticketing"]).run()
         assert me.get(path).json["pending"] is None

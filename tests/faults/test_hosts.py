@@ -10,9 +10,10 @@ import pytest
 from peewee import DatabaseError
 
 from tests.support.databases import APPLICATION_NAME
-from tests.support.factories import PRICE, new_xpub, ticket_body
+from tests.support.factories import PRICE, ticket_body
 from tests.support.processes import Service, new_tenant, service, variables_of
 from tests.support.remote import eventually
+from tests.support.wallets import new_address
 from ticketing.db.connection import database, open_database
 from tools import ToolMissing, anvil
 from tools.daemons import PgBouncer
@@ -170,7 +171,12 @@ def test_an_event_published_and_a_wallet_given_at_one_host_show_at_the_other(hos
         return told
 
     assert shown() == "unavailable"
-    assert bare.send("PUT", f"{bare.path}/wallet", {"xpub": new_xpub()}).status == 200
+    assert (
+        bare.send(
+            "PUT", f"{bare.path}/wallet", {"address": new_address(), "chain_ids": [31337]}
+        ).status
+        == 200
+    )
     assert shown() == "on_sale"
     change(bare, ticket, "POST", "/status", {"status": "draft"})
     assert shown() == 404

@@ -4,11 +4,11 @@ import subprocess
 
 import pytest
 
-from tests.support.factories import PRICE, cli, new_organizer, new_xpub
+from tests.support.factories import PRICE, cli, new_organizer
 from tests.support.processes import audit, variables_of
 from tests.support.remote import RemoteOrganizer, eventually
+from tests.support.wallets import issued
 from ticketing import clock
-from ticketing.chain.xpub import derive_address
 from ticketing.models.wallets import PendingWallet
 from tools import anvil
 from tools.stack import Stack
@@ -78,11 +78,10 @@ def back_up(request, database_url, tmp_path, age, postgres_on_path):
 def test_a_service_restored_from_a_backup_ends_with_the_same_books(
     serve, node, database_url, back_up
 ):
-    xpub = new_xpub()
     first = serve(database_url)
     first.start_web()
     first.start_worker()
-    acme = RemoteOrganizer(first, "acme", xpub)
+    acme = RemoteOrganizer(first, "acme")
     ticket = acme.ticket(capacity=100)
     confirmed, late, partly, unpaid = known = [acme.preflight(ticket).json for _ in range(4)]
     pay(node, confirmed)
@@ -110,8 +109,8 @@ def test_a_service_restored_from_a_backup_ends_with_the_same_books(
     first.stop()
 
     second = serve(restore())
-    passed_over = second.flask("db", "restored")
-    assert passed_over == f"{xpub}  skipped 0/5 to 0/10004\n"
+    owner = acme.send("GET", f"{acme.path}/wallet").json["address"]
+    assert second.flask("db", "restored") == f"{owner}  skipped 5 to 100004\n"
     second.start_web()
     acme.move_to(second)
     assert acme.ready()["chains"][0]["block_number"] == cursor
@@ -125,9 +124,7 @@ def test_a_service_restored_from_a_backup_ends_with_the_same_books(
 
     # A buyer who got an address after the backup may still pay there, and pays for nobody else.
     after = [acme.preflight(ticket).json for _ in range(2)]
-    assert [each["address"] for each in after] == [
-        derive_address(xpub, index) for index in (10_005, 10_006)
-    ]
+    assert {each["address"] for each in after}.isdisjoint({lost["address"], shown["address"]})
     pay(node, shown)
     pay(node, after[0])
     eventually(lambda: acme.intent(after[0])["status"] == "confirmed")
@@ -141,29 +138,13 @@ def test_every_wallet_passes_over_as_many_addresses_as_it_is_told(app, acme, nei
     acme.buyer(ticket)
     said = cli(app, "db", "restored", "--skip", "7")
     assert sorted(line.split("  ")[1] for line in said.splitlines()) == [
-        "skipped 0/1 to 0/7",
-        "skipped 0/2 to 0/8",
+        "skipped 1 to 7",
+        "skipped 2 to 8",
     ]
     api = acme.api()
     assert api.get(f"{acme.path}/wallet").json["next_index"] == 9
-    xpub = api.get(f"{acme.path}/wallet").json["xpub"]
-    assert acme.buyer(ticket).intent["address"] == derive_address(xpub, 9)
+    assert acme.buyer(ticket).intent["address"] == issued(acme.id, 9)
     assert neighbour.api().get(f"{neighbour.path}/wallet").json["next_index"] == 8
-
-
-def test_a_wallet_never_passes_over_more_addresses_than_it_has(app, acme, neighbour):
-    acme.buyer(acme.ticket())
-    said = cli(app, "db", "restored", "--skip", str(2**31), exit_code=1)
-    assert said == "Error: skip: A wallet has fewer addresses left.\n"
-    for each, index in ((acme, 2), (neighbour, 1)):
-        assert each.api().get(f"{each.path}/wallet").json["next_index"] == index
-
-
-def test_a_wallet_of_an_address_passes_over_more(app):
-    shop = new_organizer(app, "shop", address=OWNER)
-    assert cli(app, "db", "restored") == f"{OWNER}  skipped 1 to 100000\n"
-    assert cli(app, "db", "restored", "--skip-of-addresses", "5").endswith("100001 to 100005\n")
-    assert shop.api().get(f"{shop.path}/wallet").json["next_index"] == 100_006
 
 
 def test_a_change_of_a_wallet_that_waited_in_the_backup_is_canceled(app):

@@ -10,9 +10,8 @@ from tests.support import wallets
 from tests.support.admissions import FREE
 from tests.support.factories import CHAIN
 from tests.support.order_pages import key_in, text_of
-from ticketing.models.chains import ChainState
 from tools.anvil import SECOND_CHAIN_ID as SECOND
-from tools.anvil import SELLER, TOKEN_ADDRESS
+from tools.anvil import SELLER
 
 RADIO = re.compile(r'<input type="radio" name="chain_id" value="(\d*)"( checked)?>')
 
@@ -86,9 +85,6 @@ def test_a_network_that_cannot_be_used_is_not_offered(seat, acme, api, sell_on):
     page = api.get(PATH).text
     assert not RADIO.findall(page)
     assert "Base" not in text_of(page)
-    for chain_id in (CHAIN, SECOND):
-        facts = {"decimals": 6, "symbol": "USDC", "has_receivers": True}
-        ChainState.create(chain_id=chain_id, token_address=TOKEN_ADDRESS, **facts)
     wallets.use_address(acme.id, SELLER, SECOND)
     sell_on(seat, CHAIN, SECOND)
     page = api.get(PATH).text

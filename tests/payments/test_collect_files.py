@@ -136,7 +136,7 @@ def test_the_recovery_file_keeps_an_exchanges_minimum(
 
 
 def test_the_command_says_why_it_has_nothing(app, node):
-    new_organizer(app, "shop", xpub=None)
+    new_organizer(app, "shop", address=None)
     command = ("wallet", "collections", "shop", "--chain-id")
     assert "set RPC_URL_8453" in cli(app, *command, "8453", exit_code=1)
     assert "has not read chain 31337" in cli(app, *command, "31337", exit_code=1)

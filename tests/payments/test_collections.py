@@ -1,26 +1,21 @@
 """What anybody collects from receivers: its owner has it, and the books explain each balance."""
 
-import csv
 from datetime import timedelta
 
 import pytest
 
 from tests.support.bad_node import checked_watcher
-from tests.support.factories import CHAIN, PRICE, cli, new_organizer, new_xpub, worker_once
+from tests.support.factories import CHAIN, PRICE, cli, new_organizer, worker_once
 from tests.support.receivers import COIN, STRANGER, Chain, data_of, gathering, transfers_in
-from tests.support.wallets import use_xpub
+from tests.support.wallets import issued
 from ticketing.backoff import Backoff
 from ticketing.chain import receivers
 from ticketing.chain.address import checksum
-from ticketing.chain.xpub import derive_address
 from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.payments import booking, collections
 from ticketing.worker.watcher import Watcher
 from tools import anvil
-from tools.sweep_export import choose, print_skipped, read_export
-from tools.sweep_keys import Refused
-from tools.sweep_refunds import choose_refunds, read_refunds
 
 pytestmark = pytest.mark.sql
 
@@ -37,7 +32,7 @@ def chain(node):
 
 @pytest.fixture
 def shop(app, chain):
-    """A tenant whose wallet is an ordinary address."""
+    """A tenant whose wallet is OWNER."""
     shop = new_organizer(app, "shop", address=OWNER)
     worker_once(app)
     return shop
@@ -64,7 +59,7 @@ def collected(*buyers):
 def held(buyer):
     """Return what the books say that an order's receiver holds."""
     intent = PaymentIntent.get_by_id(buyer.intent["id"])
-    return collections.held_atomic([intent])[intent.id]
+    return collections.held([intent])[intent.id]
 
 
 def money(buyer):
@@ -135,15 +130,14 @@ def test_the_same_amount_while_the_worker_is_down(app, shop, chain, node):
 
 @pytest.mark.parametrize("direct", [False, True])
 def test_what_receivers_pay_their_owner_pays_for_no_order(app, chain, node, direct):
-    xpub = new_xpub()
-    owner = derive_address(xpub, 1)
+    # An organizer who knows the secret of a wallet can predict the addresses of its orders.
+    neighbour = new_organizer(app, "neighbour")
+    owner = issued(neighbour.id, 1)
     shop = new_organizer(app, "shop", address=owner)
     worker_once(app)
     ticket = shop.ticket()
     old = [shop.buyer(ticket) for _ in range(2)]
-    # The wallet's check refuses this account. Here, its next order gets the owner's own address.
-    use_xpub(shop.id, xpub)
-    cheap = shop.buyer(ticket)
+    cheap = neighbour.buyer(neighbour.ticket())
     assert cheap.intent["address"] == owner
     for buyer in old:
         buyer.pay(node)
@@ -284,38 +278,6 @@ def test_an_amount_beyond_the_column_stops_nobody(app, shop, chain, node, caplog
     assert "is too large: not recorded" in caplog.text
 
 
-def test_exports_say_that_nobody_can_sign_for_a_receiver(app, shop, chain, node, tmp_path):
-    ticket = shop.ticket()
-    receiver = shop.buyer(ticket)
-    receiver.pay(node, PRICE + 1)
-    use_xpub(shop.id, new_xpub())
-    derived = shop.buyer(ticket)
-    derived.pay(node)
-    worker_once(app)
-    collect(chain, receiver)
-    worker_once(app)
-    receiver.pay(node, 3)
-    worker_once(app)
-    files = [tmp_path / name for name in ("addresses.csv", "refunds.csv")]
-    cli(app, "wallet", "export", "shop", "--output", str(files[0]))
-    cli(app, "refunds", "export", "shop", "--output", str(files[1]))
-    rows, refunds = (list(csv.DictReader(path.read_text().splitlines())) for path in files)
-    columns = ("derivation_path", "balance", "booked", "sweep")
-    assert [[row[each] for each in columns] for row in rows] == [
-        ["", "3", str(PRICE + 4), "receiver"],
-        ["0/1", str(PRICE), str(PRICE), "yes"],
-    ]
-    (refund,) = refunds
-    assert [refund[each] for each in ("derivation_path", "send")] == ["", "receiver"]
-
-    (swept,) = choose(read_export(files[0]), CHAIN, anvil.BUYER)
-    assert swept.address == derived.intent["address"]
-    with pytest.raises(Refused, match="are skipped"):
-        choose_refunds(read_refunds(files[1]), CHAIN)
-    with pytest.raises(Refused, match="the address of an order"):
-        choose(read_export(files[0]), CHAIN, receiver.intent["address"])
-
-
 def test_a_wrong_collection_or_address_is_a_breach(app, shop, acme, chain, node):
     buyer, other = shop.buyer(shop.ticket()), acme.buyer(acme.ticket())
     buyer.pay(node)
@@ -331,7 +293,7 @@ def test_a_wrong_collection_or_address_is_a_breach(app, shop, acme, chain, node)
     said = cli(app, "reconcile", "--chain", exit_code=1)
     assert f"collection_on_chain  {row.id}" in said
     assert "its recipient is 0x" in said
-    # An order of an xpub has none.
+    # It did not pay the wallet of this order.
     Collection.update(intent=other.intent["id"]).execute()
     assert "collections_fit_intents" in cli(app, "reconcile", exit_code=1)
     Collection.update(intent=buyer.intent["id"], token_address=OWNER).execute()
@@ -344,9 +306,3 @@ def test_a_wrong_collection_or_address_is_a_breach(app, shop, acme, chain, node)
         found = [(each["rule"], each["ids"]) for each in answer["breaches"]]
         assert found == [("address_of_wallet", [wrong.intent["id"]])]
     assert cli(app, "reconcile", exit_code=1).count("has not issued the index 2 yet") == 2
-
-
-def test_tools_say_what_is_for_receivers(capsys):
-    print_skipped(["receiver", "live", "receiver"], use="tools.collect")
-    said = ["skipped (live): 1", "skipped (receiver, use tools.collect): 2"]
-    assert capsys.readouterr().err.splitlines() == said

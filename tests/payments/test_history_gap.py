@@ -114,7 +114,7 @@ def test_a_second_payment_in_the_gap_is_owed_when_a_node_has_the_blocks(world):
 
 
 def test_what_was_paid_and_collected_in_the_gap_is_found(new_world):
-    world = new_world(fake_chain(6), confirmations=2, capacity=6, by_address=True)
+    world = new_world(fake_chain(6), confirmations=2, capacity=6)
     run(world, LOOK, ORDER, ORDER, LOOK, pay(0), COLLECT)
     run(world, ("mine", OUTAGE), ("pass_time", 1000, True), pruned(), LOOK, LOOK)
     assert skipped() > 0
@@ -129,7 +129,7 @@ def test_what_was_paid_and_collected_in_the_gap_is_found(new_world):
 
 
 def test_the_rest_that_was_paid_and_collected_in_the_gap_is_found(new_world):
-    world = new_world(fake_chain(6), confirmations=2, capacity=6, by_address=True)
+    world = new_world(fake_chain(6), confirmations=2, capacity=6)
     run(world, LOOK, ORDER, LOOK, ("pay", [(0, "part")], True), COLLECT, LOOK)
     run(world, ("pay", [(0, "rest")], True), COLLECT)
     run(world, ("mine", OUTAGE), ("pass_time", 1000, True), pruned(), LOOK, LOOK)
@@ -146,7 +146,7 @@ def test_the_rest_that_was_paid_and_collected_in_the_gap_is_found(new_world):
 
 @pytest.mark.parametrize("is_swept", [False, True])
 def test_an_ended_order_that_was_paid_and_collected_in_the_gap_is_found(new_world, is_swept):
-    world = new_world(fake_chain(6), confirmations=2, capacity=6, by_address=True)
+    world = new_world(fake_chain(6), confirmations=2, capacity=6)
     run(world, LOOK, ORDER, ORDER, LOOK, ("pass_time", 4000, True), LOOK)
     assert statuses() == ["expired", "expired"]
     # A day later, their logs are not read any more.

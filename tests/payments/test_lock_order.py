@@ -51,14 +51,9 @@ def met_after_first_release(monkeypatch):
 def past_all_holds(chain_id):
     """Move the cursor of a chain to a block after the end of all holds."""
     in_a_day = clock.now() + timedelta(days=1)
-    ChainState.create(
-        chain_id=chain_id,
-        token_address=TOKEN,
-        decimals=6,
-        block_number=1,
-        block_hash="0x01",
-        block_time=in_a_day,
-    )
+    cursor = {"block_number": 1, "block_hash": "0x01", "block_time": in_a_day}
+    insert = ChainState.insert(chain_id=chain_id, token_address=TOKEN, decimals=6, **cursor)
+    insert.on_conflict(conflict_target=[ChainState.chain_id], update=cursor).execute()
 
 
 @pytest.mark.parametrize("capacity", [None, 100])

@@ -41,7 +41,6 @@ class Payments(RuleBasedStateMachine):
         capacity=st.integers(1, 6),
         decimals=st.sampled_from([6, 6, 18]),
         skew=st.sampled_from([0, -1200, 7200]),
-        by_address=st.booleans(),
         tolerance=draw.tolerances,
         orders=st.lists(draw.preflights, max_size=2),
         looked=st.sampled_from([True, True, False]),

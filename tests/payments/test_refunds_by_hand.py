@@ -19,7 +19,7 @@ from tests.support.payouts import (
     with_address,
 )
 from tests.support.races import at_once
-from tests.support.refunds import account, give_back, overpay, pass_hours, settled, waive
+from tests.support.refunds import account, give_back, pass_hours, settled, waive
 from tests.support.refunds import listed as refunds_of
 from ticketing.models.audit_log import AuditLogEntry
 from ticketing.models.payment_intents import PaymentIntent
@@ -204,12 +204,6 @@ def test_a_free_order_has_no_mark_to_set_or_to_remove(venue):
     assert refused(mark(venue, free, by_hand=False), "no_refund_due")
 
 
-def test_a_refund_of_an_extended_public_key_cannot_be_marked(node, acme):
-    buyer = overpay(acme, node)
-    answer = mark(acme, buyer)
-    assert refused(answer) and "tools.sweep" in answer.json["detail"]
-
-
 @pytest.mark.long
 def test_after_a_restore_nothing_is_marked_before_all_was_read(app, node, venue):
     (buyer,) = owed(venue, node, 7)
@@ -237,7 +231,7 @@ def test_what_is_paid_by_hand_is_not_offered_to_be_signed(node, venue):
     marked(venue, first)
     now = owed_now.read(venue.id)
     (on_chain,) = now.networks
-    assert (on_chain.listed.amount, on_chain.marked.amount, now.orders) == (9, 7, 2)
+    assert (on_chain.listed.amount, on_chain.by_hand.amount, now.orders) == (9, 7, 2)
 
 
 def test_a_refund_that_is_marked_while_it_is_tried_is_left_out(node, venue, monkeypatch):

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from tests.support.console import PASSWORD, sign_in, signed_in
-from tests.support.factories import CHAIN, cli, new_organizer, new_xpub, worker_once
+from tests.support.factories import CHAIN, cli, new_organizer, worker_once
 from tests.support.members import accept
 from tests.support.races import at_once
 from tests.support.stopped_clock import StoppedClock
@@ -86,18 +86,6 @@ def test_another_address_waits_a_day_in_which_orders_are_paid_as_before(shop, ti
     assert (entry["actor"], entry["action"]) == ("worker", "wallets_set_wallet")
     assert (entry["before"]["address"], entry["after"]["address"]) == (OWNER, OTHER)
     assert not [each for each in Wallet.select() if each.secret in str(entry)]
-
-
-def test_an_account_of_an_xpub_waits_too(shop, time):
-    xpub = new_xpub()
-    path = f"{shop.path}/wallet"
-    answer = shop.api().put(path, {"xpub": xpub}).json
-    assert (answer["kind"], answer["pending"]["wallet"]["xpub"]) == ("address", xpub)
-    assert xpub not in str(told(shop))
-    time.forward(days=1)
-    make(shop)
-    assert wallet(shop)["xpub"] == xpub
-    assert put(shop)["pending"]["wallet"]["address"] == OTHER
 
 
 def test_a_network_that_is_added_waits_and_one_that_is_removed_does_not(shop, time):
@@ -297,7 +285,7 @@ class TestAtTheSameTime:
         assert types(shop) == ["change_requested"] * 2
 
     def test_of_two_first_wallets_one_is_set_and_both_rows_stay(self, app, node):
-        shop = new_organizer(app, "bare", xpub=None)
+        shop = new_organizer(app, "bare", address=None)
         at_once(partial(put, shop), partial(put, shop, THIRD))
         owners = {each.id: each.owner for each in Wallet.select()}
         assert set(owners.values()) == {OTHER, THIRD}

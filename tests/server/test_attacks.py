@@ -10,7 +10,6 @@ import pytest
 import urllib3
 
 from tests.conftest import NO_LIMITS
-from tests.support.factories import new_xpub
 from tests.support.raw_http import RawServer
 from tests.support.remote import RemoteOrganizer
 from tests.support.waits import assert_wait_little, usual_seconds
@@ -35,7 +34,7 @@ def web(sqlite_template, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def acme(web):
-    return RemoteOrganizer(web, "acme", new_xpub())
+    return RemoteOrganizer(web, "acme")
 
 
 @contextmanager

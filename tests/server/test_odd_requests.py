@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import NO_LIMITS, SECRET_KEY
 from tests.support.databases import only_once
-from tests.support.factories import event_body, new_xpub
+from tests.support.factories import event_body
 from tests.support.raw_http import answers, read_all
 from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer
 from tools.stack import Stack, free_port
@@ -23,7 +23,7 @@ def test_a_real_server_answers_raw_bytes_as_problems_and_lives(
     variables |= {"PORT": str(free_port()), "WEB_CONCURRENCY": "1"}
     with Stack(variables, log=tmp_path / "log") as stack:
         stack.start_web()
-        acme = RemoteOrganizer(stack, "acme", new_xpub())
+        acme = RemoteOrganizer(stack, "acme")
         key = acme.headers["X-API-Key"].encode()
         events = acme.path.encode() + b"/events"
         body = json.dumps(event_body()).encode()

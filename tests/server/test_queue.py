@@ -12,7 +12,6 @@ import sys
 
 import pytest
 
-from tests.support.factories import new_xpub
 from tests.support.nginx import nginx_before
 from tests.support.raw_http import GOOD, RawServer, answers, read_all
 from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer, eventually
@@ -61,7 +60,7 @@ def patient(serve):
 
 @pytest.fixture(scope="module")
 def acme(web):
-    return RemoteOrganizer(web, "acme", new_xpub())
+    return RemoteOrganizer(web, "acme")
 
 
 def write(acme, title):
@@ -131,7 +130,7 @@ def entry(request, patient, nginx):
 
 
 def test_a_request_whose_client_is_gone_is_dropped_before_it_is_carried_out(patient, entry):
-    acme = RemoteOrganizer(patient, entry.replace(" ", "-"), new_xpub())
+    acme = RemoteOrganizer(patient, entry.replace(" ", "-"))
     said = patient.log_path.read_text().count("the client has disconnected")
     with all_threads_busy(patient, acme, "busy"):
         others = patient.clients()
@@ -167,7 +166,7 @@ def test_many_who_wait_are_all_answered(web, acme):
 
 @pytest.mark.parametrize(("many", "few"), [(CROWD, HOLDER), (HOLDER, CROWD)])
 def test_holders_do_not_wait_behind_a_crowd_and_the_crowd_is_not_forgotten(patient, many, few):
-    acme = RemoteOrganizer(patient, f"turns{many.replace('/', '-')}", new_xpub())
+    acme = RemoteOrganizer(patient, f"turns{many.replace('/', '-')}")
     with all_threads_busy(patient, acme, "busy"):
         others = patient.clients()
         waiting = [patient.connect(get(many)) for _ in range(MANY)]

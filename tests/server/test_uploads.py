@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.factories import new_xpub
 from tests.support.photos import photo
 from tests.support.raw_http import GOOD, RawServer, answers, read_all
 from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer, eventually
@@ -46,11 +45,11 @@ def acme(server):
 
 @pytest.fixture(scope="module")
 def others(server, acme):
-    return [RemoteOrganizer(server, slug, new_xpub()) for slug in ("other", "third")]
+    return [RemoteOrganizer(server, slug) for slug in ("other", "third")]
 
 
 def new_acme(server):
-    return RemoteOrganizer(server, "acme", new_xpub())
+    return RemoteOrganizer(server, "acme")
 
 
 def head(acme, length, path=None, key=None, *more):

@@ -15,8 +15,7 @@ stopped_clock.py, tripwire.py, races.py, waits.py: a clock that only tests move;
     connection at any point; calls at the same time; how long others wait
 counted_work.py, linear_time.py, hostile.py: counted work; linear time; texts that make an
     expression slow
-variables.py, terminal.py, killed_migrations.py: environment variables; tools that ask at a
-    terminal; kills of migrations
+variables.py, killed_migrations.py: environment variables; kills of migrations
 
 What tests create and do:
 

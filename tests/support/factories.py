@@ -1,7 +1,6 @@
 """Tenants, credentials, events and payments for tests, created through the API and the CLI."""
 
 import json
-import secrets
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -13,9 +12,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from ticketing.chain import secp256k1
+from tests.support.wallets import give_wallet
 from tools import anvil
-from tools.base58 import base58check
 from tools.stack import ROOT
 
 CHAIN = 31337
@@ -159,19 +157,18 @@ class Buyer:
         return anvil.transfer(node.rpc, token, address, atomic_amount)["transactionHash"]
 
 
-def new_organizer(
-    app: Flask, slug: str, *, xpub: str | None = "new", address: str | None = None
-) -> Organizer:
-    """Create a tenant through the CLI, by default with a new wallet of an xpub.
+def new_organizer(app: Flask, slug: str, *, address: str | None = "new") -> Organizer:
+    """Create a tenant through the CLI, by default with a wallet that can sell at once.
 
-    `address`: a wallet of this address on the local chain instead.
+    `address`: a wallet of this address on the local chain instead, which the nodes are asked about.
+    None: no wallet.
     """
     arguments = ["tenants", "create", slug, "--name", slug.title(), "--json"]
-    if address is not None:
+    if address not in ("new", None):
         arguments += ["--address", address, "--chains", str(CHAIN)]
-    elif xpub is not None:
-        arguments += ["--xpub", new_xpub() if xpub == "new" else xpub]
     made = json.loads(cli(app, *arguments))
+    if address == "new":
+        give_wallet(made["id"], app.extensions["ticketing"].chains)
     return Organizer(app, slug, made["id"], made["key"])
 
 
@@ -225,20 +222,6 @@ def in_days(days: float) -> str:
 def written(moment: datetime) -> str:
     """Return a moment in UTC in the API's format."""
     return moment.isoformat().replace("+00:00", "Z")
-
-
-def new_xpub(*, depth: int = 3, version: str = "0488B21E") -> str:
-    """Return a new extended public key of an account. Nobody has its private key."""
-    point = secp256k1.add_to_generator_multiple(secrets.randbelow(2**255), secp256k1.G)
-    data = (
-        bytes.fromhex(version)
-        + bytes([depth])
-        + secrets.token_bytes(4)
-        + (0x80000000).to_bytes(4, "big")
-        + secrets.token_bytes(32)
-        + secp256k1.compress(point)
-    )
-    return base58check(data)
 
 
 def statuses(answers: Iterable[TestResponse]) -> list[int]:

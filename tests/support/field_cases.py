@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.factories import in_days, new_xpub
+from tests.support.factories import in_days
 from tests.support.field_values import (
     BAD_TIMES,
     BOOLEAN,
@@ -365,7 +365,6 @@ CASES = {
         "exchange": ([], BOOLEAN[1]),
         "minimum_deposit": ([], integer(0, 10**15, null=True)[1]),
         "recovery": ([], [None, [], "x", 1, True]),
-        "xpub": text(1, 400, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20)),
     },
 }
 

@@ -83,10 +83,8 @@ IN_WORDS = {
     },
     "buyer.email": {"Not a valid email address."},
     "holder.email": {"Not a valid email address."},
-    "xpub": {"Not an extended public key: its checksum is wrong."},
     "address": NO_PAYEE
     | {
-        "Send either an address with chain_ids, or an xpub.",
         "Must be 0x and 40 hexadecimal digits.",
         "Its EIP-55 checksum is wrong: a letter was changed.",
         "Nobody can spend from this address.",

@@ -11,7 +11,6 @@ from tests.support.factories import (
     Organizer,
     cli,
     in_days,
-    new_xpub,
     worker_once,
 )
 from tests.support.members import invite
@@ -111,7 +110,6 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
         "body.online_join_url": ["https://meet.example.org/launch", "http://[::1]:8443/a?b=c#d"],
         "body.accent_color": ["#1f4e79", "#767676"],
         "body.website": ["https://acme.example.org/"],
-        "body.xpub": [new_xpub(), new_xpub()],
         "body.tx_hash": [refund["transactionHash"]],
         "body.recipient": [node.rpc("eth_accounts")[6]],
         "body.payer": [node.rpc("eth_accounts")[6]],

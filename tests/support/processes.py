@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from tests.conftest import SECRET_KEY, UNREACHABLE_RPC
-from tests.support.factories import new_xpub
 from tests.support.prefork import Prefork
 from tests.support.remote import RemoteOrganizer, in_process
 from tools.stack import ROOT, Stack, free_port
@@ -107,7 +106,7 @@ def audit(stack: Stack) -> Any:
 
 def new_tenant(stack: Stack) -> RemoteOrganizer:
     """Create a tenant with a wallet and a unique name."""
-    return RemoteOrganizer(stack, f"acme-{next(_numbers)}", new_xpub())
+    return RemoteOrganizer(stack, f"acme-{next(_numbers)}")
 
 
 def new_seat(remote: RemoteOrganizer) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.support.apps import new_app
 from tests.support.factories import CHAIN, cli, event_body, ticket_body
+from tests.support.wallets import give_wallet
 from ticketing.db.connection import database
 from tools.json_client import Answer, Client
 from tools.stack import Stack
@@ -34,24 +35,26 @@ def in_process(stack: Stack, *arguments: str, stdin: str | None = None) -> str:
 class RemoteOrganizer:
     """A tenant that was created through the CLI. It uses HTTP.
 
-    Its wallet is an xpub or, on the chains of `chain_ids`, an `address`: then the worker must have
-    proved receivers before the first order. `by` runs a command of the stack.
+    It can sell at once, unless its wallet is an `address` on the chains of `chain_ids`: then a
+    worker must have proved receivers before the first order. `by` runs a command of the stack.
     """
 
     def __init__(
         self,
         stack: Stack,
         slug: str,
-        xpub: str | None = None,
         *,
         address: str | None = None,
         chain_ids: Sequence[int] = (CHAIN,),
         by: Callable[..., str] = in_process,
     ) -> None:
         chains = ",".join(map(str, chain_ids))
-        wallet = ("--xpub", xpub) if xpub else ("--address", address, "--chains", chains)
-        made = by(stack, "tenants", "create", slug, "--name", slug, *wallet, "--json")
-        self.headers = {"X-API-Key": json.loads(made)["key"]}
+        wallet = () if address is None else ("--address", address, "--chains", chains)
+        made = json.loads(by(stack, "tenants", "create", slug, "--name", slug, *wallet, "--json"))
+        if address is None:
+            give_wallet(made["id"], new_app(stack.environ).extensions["ticketing"].chains)
+            database.close()
+        self.headers = {"X-API-Key": made["key"]}
         self.client = Client(stack.url)
         self.path = f"/v1/admin/tenants/{slug}"
         self.checkout = f"/v1/checkout/tenants/{slug}"

@@ -10,6 +10,7 @@ from flask import Flask
 from peewee import sort_models
 
 from tests.support.factories import Organizer, new_organizer
+from tests.support.wallets import give_wallet
 from ticketing.db.connection import write_transaction
 from ticketing.models.base import BaseModel
 
@@ -25,7 +26,7 @@ class SignedUp:
 
     def create(self, app: Flask, slug: str) -> None:
         """Create an organizer in the empty database of `app`, and keep its rows."""
-        self._organizers[slug] = new_organizer(app, slug)
+        self._organizers[slug] = new_organizer(app, slug, address=None)
         self._rows[slug] = [
             (model, rows)
             for model in sort_models(BaseModel.__subclasses__())
@@ -33,8 +34,10 @@ class SignedUp:
         ]
 
     def copy(self, app: Flask, slug: str) -> Organizer:
-        """Insert the rows of an organizer into the database of `app`."""
+        """Insert the rows of an organizer into the database of `app`, with a new wallet."""
         with write_transaction():
             for model, rows in self._rows[slug]:
                 model.insert_many(rows).execute()
-        return replace(self._organizers[slug], app=app)
+        organizer = self._organizers[slug]
+        give_wallet(organizer.id, app.extensions["ticketing"].chains)
+        return replace(organizer, app=app)

@@ -5,21 +5,23 @@ import pytest
 from tests.support.factories import PRICE
 from tests.support.relayer import held
 from tests.support.x402 import TOKEN, decoded, required
+from tests.x402.conftest import ORIGIN
+from ticketing.chain.address import checksum
 from tools import anvil
 
 pytestmark = pytest.mark.sql
 
 
-def test_an_order_says_what_to_sign(api, path, acme, ticket):
+def test_a_price_says_what_to_sign(api, path, acme, ticket):
     answer = api.post(path)
     assert (answer.status_code, answer.json["code"]) == (402, "payment_required")
     assert answer.content_type == "application/problem+json"
-    intent = answer.json["intent"]
-    assert intent["status"] == "awaiting_payment" and intent["atomic_amount"] == PRICE
     asked = required(answer)
     claim = asked["accepts"][0]["extra"].pop("claim")
     assert asked.pop("extensions").keys() == {"bazaar"}
-    assert len(claim) == 42 and claim.startswith("c_")
+    assert claim.startswith("p_")
+    address = asked["accepts"][0].pop("payTo")
+    assert address == checksum(address)
     assert asked == {
         "x402Version": 2,
         "error": "PAYMENT-SIGNATURE header is required. This costs 5.00 USDC: raise your client's"
@@ -37,28 +39,26 @@ def test_an_order_says_what_to_sign(api, path, acme, ticket):
                 "network": "eip155:31337",
                 "amount": str(PRICE),
                 "asset": anvil.TOKEN_ADDRESS,
-                "payTo": intent["address"],
                 "maxTimeoutSeconds": asked["accepts"][0]["maxTimeoutSeconds"],
                 "extra": {"name": "USD Coin", "version": "2"},
             }
         ],
     }
     assert 290 <= asked["accepts"][0]["maxTimeoutSeconds"] <= 300
-    assert acme.stock(ticket) == (1, 0)
+    assert acme.stock(ticket) == (0, 0)
 
 
 @pytest.mark.parametrize("quantity", [1, 2])
 def test_the_same_request_with_a_payment_buys(
     api, path, wallet, facilitator, acme, ticket, node, quantity
 ):
-    first = api.post(path, {"quantity": quantity})
-    address = first.json["intent"]["address"]
-    asked = required(first)
+    asked = required(api.post(path, {"quantity": quantity}))
+    address = asked["accepts"][0]["payTo"]
     answer = api.post(path, {"quantity": quantity}, headers=wallet.header(asked))
     assert answer.status_code == 200, answer.json
     assert answer.json["status"] == "confirmed"
     assert len({each["code"] for each in answer.json["admissions"]}) == quantity
-    assert answer.json["client_secret"] == first.json["client_secret"]
+    assert answer.json["address"] == address and answer.json["client_secret"]
     receipt = decoded(answer.headers["PAYMENT-RESPONSE"])
     (logged,) = node.rpc(
         "eth_getLogs",
@@ -87,10 +87,11 @@ def test_the_facilitator_never_sees_the_claim(api, path, wallet, facilitator):
 
 def test_the_offer_is_free_and_reserves_nothing(api, path, acme, ticket):
     answer = api.get(path)
-    assert answer.status_code == 200
-    assert answer.json["unit_amount"] == PRICE
-    assert (answer.json["network"], answer.json["asset"]) == ("eip155:31337", anvil.TOKEN_ADDRESS)
-    assert "spend limit" in answer.json["how_to_buy"]
+    assert (answer.status_code, answer.json["code"]) == (402, "payment_required")
+    offer = answer.json["offer"]
+    assert offer["unit_amount"] == PRICE
+    assert (offer["network"], offer["asset"]) == ("eip155:31337", anvil.TOKEN_ADDRESS)
+    assert "spend limit" in offer["how_to_buy"]
     assert acme.stock(ticket) == (0, 0)
 
 
@@ -104,12 +105,13 @@ def test_a_free_ticket_is_sold_at_once(api, acme, path):
     assert api.get(path).json["network"] is None
 
 
-def test_a_client_that_cannot_sign_pays_by_a_transfer(api, path, node, acme):
-    refused = api.post(path).json
-    intent = refused["intent"]
+def test_a_client_that_cannot_sign_pays_by_a_transfer(api, path, node, acme, ticket):
+    body = {"event_id": ticket["event_id"], "ticket_id": ticket["id"]}
+    preflight = api.post(path).json["preflight_url"].removeprefix(ORIGIN)
+    intent = api.post(preflight, body).json
     anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, intent["address"], intent["atomic_amount"])
     purchase = f"{acme.checkout}/intents/{intent['id']}/purchase"
-    headers = {"Authorization": f"Bearer {refused['client_secret']}"}
+    headers = {"Authorization": f"Bearer {intent['client_secret']}"}
     assert api.post(purchase, headers=headers).status_code == 200
 
 

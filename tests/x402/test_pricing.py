@@ -1,4 +1,4 @@
-"""With an ordinary address as wallet, a price is named first. Nothing is held before a payment."""
+"""A price is named first. Nothing is held before a payment."""
 
 import time
 from functools import partial

@@ -51,7 +51,7 @@ def create_payout(body: dict[str, Any], tenant: str) -> PayoutList:
 
     The list is stored, and what the account pays is booked without further calls. An order is on
     no list of two accounts at once. The same account gets the same ids again, and the factory pays
-    each id once. Refunds of orders of an extended public key are not here.
+    each id once.
 
     Orders that need a look first are left out, and named in `blocked`: see the preview.
     """

@@ -11,12 +11,10 @@ from schemas.wallets import (
     WalletSchema,
     WalletSetSchema,
 )
-from ticketing.errors import ChainUnavailable, NotFound, WalletInUse
+from ticketing.errors import ChainUnavailable, NotFound
 from ticketing.roles import Role
 from ticketing.services.wallets import changes, recovery, views
-from ticketing.services.wallets.changes import Settings
 from ticketing.services.wallets.views import WalletView
-from ticketing.services.wallets.xpubs import XpubSettings
 from ticketing.web import auth
 from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
@@ -53,25 +51,19 @@ def _stated(view: Callable[..., Response]) -> Callable[..., Response]:
 @blp.put("")
 @blp.arguments(WalletSetSchema)
 @blp.response(200, WalletSchema)
-@blp.raises(WalletInUse, ChainUnavailable)
+@blp.raises(ChainUnavailable)
 @_stated
 @audited(WalletSchema, before=views.read)
 def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
-    """Set or replace the wallet: an ordinary address, or the account of an xpub.
+    """Set or replace the wallet.
 
-    Once the tenant was paid, another address or account, or a further network, waits: the answer
-    has it in `pending`, and administrators get a mail and can cancel it. A new request replaces
-    it, and the time starts again. Addresses issued earlier are still watched.
-
-    An account of an xpub must have no other use: it is rejected if one of its first five addresses
-    has a nonce or holds the token on an enabled chain, or if one that an order would get is, or
-    was, the tenant's own address.
+    Once the tenant was paid, another address or a further network waits: the answer has it in
+    `pending`, and administrators get a mail and can cancel it. A new request replaces it, and the
+    time starts again. Addresses issued earlier are still watched.
     """
-    settings: Settings = body["settings"]
     tenant_id, by = caller().tenant_id, caller().credential_id
-    changes.put(tenant_id, settings, by=by, wait=config().wallet_change)
-    unchecked = settings.unchecked_chains if isinstance(settings, XpubSettings) else None
-    return views.read(tenant_id, unchecked)
+    changes.put(tenant_id, body["settings"], by=by, wait=config().wallet_change)
+    return views.read(tenant_id)
 
 
 @blp.post("/pending/cancel")

@@ -120,8 +120,8 @@ def get_x402_offer(tenant: str, ticket_id: str) -> Product | Response:
     """Read what a ticket costs, and how an x402 client buys it. This holds nothing.
 
     The answer is 402 with the price of the fewest tickets, and this as its `offer`, if a POST
-    without a body could buy them now and the organizer's wallet is an address. Its `payTo` is the
-    zero address: only the 402 of a POST can be paid.
+    without a body could buy them now. Its `payTo` is the zero address: only the 402 of a POST can
+    be paid.
     """
     found = ordering.product(tenant_of_path(), ticket_id, config())
     body = X402OrderSchema().load({})

@@ -1,4 +1,4 @@
-"""EVM chains without a database and without web code: nodes, logs, addresses from an xpub.
+"""EVM chains without a database and without web code: nodes, logs, receivers.
 
 A node is not trusted: every answer is parsed strictly, and checked against what was asked. What
 does not fit is an RpcError, so "unknown" is never read as "nothing". `services` and `worker` call
@@ -27,7 +27,6 @@ refunded_events.py: refunds through the factory: their ids, call data, events an
 payout_calls.py: what a node is asked for payouts: balances, used ids, trials, events
 payer_calls.py: who sent a payment's transaction, and who signed the payment (EIP-3009)
 collecting.py: halves a collection that fails, until the receivers are found that make it fail
-xpub.py: an address at `0/index` of an account's public key; refuses private keys and other depths
 secret_texts.py: recognizes seed phrases and private keys that people paste by mistake
 secp256k1.py, keccak.py, address.py: the curve; the hash; addresses with their checksum (EIP-55)
 eip681.py: payment links for wallets

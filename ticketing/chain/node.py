@@ -436,18 +436,6 @@ class Node:
         """How many blocks the node accepts in one request for logs, as far as known."""
         return self._reader.width.now
 
-    def is_used(self, token_address: str, addresses: Sequence[str]) -> bool:
-        """Return whether one of the addresses has sent a transaction or holds the token."""
-        self.head()  # checks the chain id
-        answers = self._rpc.batch(
-            [
-                *(("eth_getTransactionCount", [each, "latest"]) for each in addresses),
-                *(balance_call(token_address, each) for each in addresses),
-            ]
-        )
-        nonces, balances = answers[: len(addresses)], answers[len(addresses) :]
-        return any(map(parse_quantity, nonces)) or any(map(parse_word, balances))
-
 
 @lru_cache
 def connect_each(chain: Chain) -> tuple[Node, ...]:

@@ -7,8 +7,7 @@ db.py: migrations, backup, and what must be skipped after a restore
 tenants.py, members.py: organizers' accounts, and their people
 networks.py: blocks networks of attackers
 keys.py: API keys; which keys and webhooks still need SECRET_KEY_PREVIOUS
-wallet.py, refunds.py: export addresses with balances, and owed refunds, for the offline tool
-    tools/sweep.py; the recovery file of a tenant's addresses
+wallet.py: the recovery file of a tenant's addresses
 collections.py: `wallet collections`: which orders may be collected, as a file
 personal_data.py: erases names and email addresses
 reconcile.py: exits with 1 if stock or money are not consistent
@@ -38,7 +37,6 @@ _COMMANDS = {
     "networks": "networks:group",
     "members": "members:group",
     "wallet": "wallet:group",
-    "refunds": "refunds:group",
     "personal-data": "personal_data:group",
     "worker": "worker:command",
     "reconcile": "reconcile:command",

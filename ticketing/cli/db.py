@@ -19,10 +19,8 @@ from ticketing.services.door import manifest
 from ticketing.services.notifications import reading
 from ticketing.services.payments import restored_payouts
 from ticketing.services.wallets import changes, issuing
-from ticketing.services.wallets.issuing import SkippedAddresses
 
-DEFAULT_SKIP, DEFAULT_SKIP_OF_ADDRESSES = 10_000, 100_000
-MOST_SKIPPED_OF_ADDRESSES = 1_000_000_000
+DEFAULT_SKIP, MOST_SKIPPED = 100_000, 1_000_000_000
 DEFAULT_KEPT, MOST_KEPT = 14, 10_000
 MOST_HOURS, _HOUR_SECONDS, _RETRY_SECONDS = 168, 3600, 300
 
@@ -110,20 +108,13 @@ def backup(
 @group.command("restored")
 @click.option(
     "--skip",
-    type=click.IntRange(1, issuing.XPUB_INDEXES),
+    type=click.IntRange(1, MOST_SKIPPED),
     default=DEFAULT_SKIP,
     show_default=True,
-    help="Of each xpub. Must be more than the orders of any wallet since the backup.",
-)
-@click.option(
-    "--skip-of-addresses",
-    type=click.IntRange(1, MOST_SKIPPED_OF_ADDRESSES),
-    default=DEFAULT_SKIP_OF_ADDRESSES,
-    show_default=True,
-    help="The same, of each wallet of an ordinary address.",
+    help="Of each wallet. Must be more than its orders since the backup.",
 )
 @command
-def restored(skip: int, skip_of_addresses: int) -> None:
+def restored(skip: int) -> None:
     """After a restore, skip addresses in every wallet that were issued since the backup.
 
     Door devices then read a whole manifest, because they may know newer changes. The feed of
@@ -138,19 +129,13 @@ def restored(skip: int, skip_of_addresses: int) -> None:
         reading.jump_ahead()
         restored_payouts.note()
         changes.drop_all()
-        skipped = issuing.skip(skip, skip_of_addresses)
+        skipped = issuing.skip(skip)
         for each in skipped:
-            over = {"passed_over": _range(each)}
+            over = {"passed_over": f"{each.first} to {each.next_index - 1}"}
             for tenant_id in each.tenants:
                 record_change(tenant_id, "wallet", before={}, after=over)
     for each in skipped:
-        click.echo(f"{each.wallet}  skipped {_range(each)}")
-
-
-def _range(skipped: SkippedAddresses) -> str:
-    """Return the indexes that were skipped, of an xpub as a wallet writes them."""
-    start = "0/" if skipped.is_xpub else ""
-    return f"{start}{skipped.first} to {start}{skipped.next_index - 1}"
+        click.echo(f"{each.owner}  skipped {each.first} to {each.next_index - 1}")
 
 
 def _progress_printer() -> Callable[[int, int], None]:

@@ -13,8 +13,6 @@ from ticketing.errors import Invalid
 from ticketing.roles import Role
 from ticketing.services.access import api_keys, invitations, tenants
 from ticketing.services.wallets import changes
-from ticketing.services.wallets.changes import Settings
-from ticketing.services.wallets.xpubs import XpubSettings
 
 group = AppGroup("tenants", help="Create and rename accounts of organizers.")
 
@@ -22,8 +20,7 @@ group = AppGroup("tenants", help="Create and rename accounts of organizers.")
 @group.command("create")
 @click.argument("slug")
 @click.option("--name", required=True, help="The organizer's name.")
-@click.option("--xpub", help="Extended public key of the account that receives payments.")
-@click.option("--address", help="An ordinary address that receives payments, instead of an xpub.")
+@click.option("--address", help="The address that receives all payments.")
 @click.option(
     "--chains",
     "chain_ids",
@@ -37,7 +34,6 @@ group = AppGroup("tenants", help="Create and rename accounts of organizers.")
 def create(
     slug: str,
     name: str,
-    xpub: str | None,
     address: str | None,
     chain_ids: str | None,
     contract_is_mine: bool,
@@ -49,15 +45,21 @@ def create(
 
     At first_sign_in, the first member sets a password within 48 hours, as an administrator.
 
-    The account of the xpub must have no other use. An address that is a contract must exist on all
-    of its chains, and be stated with --contract-is-mine. Chains on which this could not be checked
-    are printed as unchecked_chains.
+    An address that is a contract must exist on all of its chains, and be stated with
+    --contract-is-mine. Chains on which this could not be checked are printed as unchecked_chains.
     """
-    ids_of_chains = None if chain_ids is None else _ids(chain_ids)
-    options = {"xpub": xpub, "address": address, "chain_ids": ids_of_chains, "exchange": exchange}
-    options["contract_is_mine"] = contract_is_mine
-    wallet = changes.stated(None, options, config().chains) if any(options.values()) else None
-    unchecked = [] if wallet is None else _unchecked(wallet)
+    wallet, unchecked = None, []
+    if address is not None:
+        options = {
+            "address": address,
+            "chain_ids": None if chain_ids is None else _ids(chain_ids),
+            "exchange": exchange,
+            "contract_is_mine": contract_is_mine,
+        }
+        wallet = changes.stated(None, options, config().chains)
+        unchecked = sorted(set(wallet.chain_ids) - {*wallet.code_on, *wallet.no_code_on})
+    elif chain_ids or contract_is_mine or exchange:
+        raise Invalid({"address": ["State the address that these options are about."]})
     with write_transaction():
         tenant = tenants.create(slug, name, wallet, by="cli")
         key = api_keys.create(
@@ -69,7 +71,7 @@ def create(
             is_first=True,
         )
         first = invitations.create(tenant.id, email, Role.ADMIN, config().keyring)
-        made = {"slug": slug, "name": name, "xpub": xpub, "address": address, "first_key": key.id}
+        made = {"slug": slug, "name": name, "address": address, "first_key": key.id}
         record_change(tenant.id, tenant.id, before=None, after={**made, "first_member": first.id})
     shown: dict[str, Any] = {"id": tenant.id, "slug": slug, "name": name, "key": key.key}
     shown["first_sign_in"] = invitations.url(first.invitation, config())
@@ -83,13 +85,6 @@ def _ids(text: str) -> list[int]:
     if not re.fullmatch(r"[0-9]{1,16}(,[0-9]{1,16}){0,63}", text):
         raise Invalid({"chains": ["Name the ids of networks, for example --chains 8453,10."]})
     return [int(each) for each in text.split(",")]
-
-
-def _unchecked(wallet: Settings) -> list[int]:
-    """Return the chains that could not be asked about a wallet."""
-    if isinstance(wallet, XpubSettings):
-        return list(wallet.unchecked_chains)
-    return sorted(set(wallet.chain_ids) - {*wallet.code_on, *wallet.no_code_on})
 
 
 @group.command("rename")

@@ -58,7 +58,6 @@ TicketingError
 │   ├── NoCommonNetwork            no_common_network
 │   ├── AlreadyPaying              already_paying
 │   ├── NotPayable                 not_payable
-│   ├── WalletInUse                wallet_in_use
 │   ├── OwnerNotConfirmed          owner_not_confirmed
 │   ├── IntentCanceled             intent_canceled
 │   ├── IntentReversed             intent_reversed

@@ -190,13 +190,6 @@ class NotPayable(Conflict):
     detail = "This ticket type cannot be paid for at the moment."
 
 
-class WalletInUse(Conflict):
-    """The account has other uses. Its other income would count as payments for orders."""
-
-    code = "wallet_in_use"
-    detail = "This account is already in use. Use a new account for orders only."
-
-
 class OwnerNotConfirmed(Conflict):
     """Wallets do not name this network: their addresses may be somebody else's there."""
 

@@ -23,7 +23,7 @@ payments.py: transfers to the addresses of orders
 payment_reports.py: which account pays, and in which transaction, as pages and storefronts tell it
 refunds.py: refunds, the addresses that buyers stated for them, waivers
 tenants.py: tenants and their settings
-wallets.py: where payments go: addresses and extended public keys; changes that wait
+wallets.py: where payments go; changes that wait
 collections.py: what receivers passed on to their owners
 unassigned_money.py: money at addresses of a wallet that belong to no order
 payouts.py: refunds that were listed for a payer to sign, and what was seen of them on the chain

@@ -136,8 +136,7 @@ class PaymentIntent(BaseModel):
     body of `body_digest`.
 
     The worker reads the address's logs until `watch_until`. After that, it compares the balance:
-    `swept_balance` is the balance at `swept_at`, in atomic units. `swept_surplus` is the balance
-    less what was booked; below 0, the owner had taken that much. All transfers up to
+    `swept_balance` is the balance at `swept_at`, in atomic units. All transfers up to
     `checked_block` are known. `search_to` is the block up to which the logs must be read again, or
     None. `set_aside_until`: it could not be settled, and is tried again then.
 
@@ -218,7 +217,6 @@ class PaymentIntent(BaseModel):
     search_to = BigIntegerField(null=True)
     swept_at = UtcDateTimeField(null=True)
     swept_balance = TextField(null=True)
-    swept_surplus = TextField(null=True)
     pending_block = BigIntegerField(null=True)
     set_aside_until = UtcDateTimeField(null=True)
     x402 = BooleanField(default=False)

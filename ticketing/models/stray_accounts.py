@@ -55,7 +55,6 @@ class StrayAccount(BaseModel):
     search_to = BigIntegerField(null=True)
     swept_at = UtcDateTimeField(null=True)
     swept_balance = TextField(null=True)
-    swept_surplus = TextField(null=True)
     created_at = UtcDateTimeField()
 
     # No column: services set it on an instance for its response.

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from peewee import AnyField, BigIntegerField, BooleanField, IntegerField, TextField
 
-from ticketing.constants import WalletKind
 from ticketing.models.base import BaseModel, UtcDateTimeField
 
 
@@ -15,12 +14,12 @@ class ChainIdsField(AnyField):
 
     field_type = "TEXT"
 
-    def db_value(self, value: Iterable[int] | None) -> str | None:
+    def db_value(self, value: Iterable[int]) -> str:
         """Convert chain ids to text."""
-        return None if value is None else ",".join(map(str, sorted(value)))
+        return ",".join(map(str, sorted(value)))
 
-    def python_value(self, value: str | None) -> frozenset[int]:
-        """Convert text to a set of chain ids. NULL is the empty set."""
+    def python_value(self, value: str) -> frozenset[int]:
+        """Convert text to a set of chain ids."""
         return frozenset(map(int, value.split(","))) if value else frozenset()
 
 
@@ -36,27 +35,22 @@ class TokensField(AnyField):
 
     field_type = "TEXT"
 
-    def db_value(self, value: Iterable[TokenOnChain] | None) -> str | None:
+    def db_value(self, value: Iterable[TokenOnChain]) -> str:
         """Convert tokens to JSON."""
-        return None if value is None else json.dumps(sorted(value))
+        return json.dumps(sorted(value))
 
-    def python_value(self, value: str | None) -> frozenset[TokenOnChain]:
-        """Convert JSON to tokens. NULL is the empty set."""
-        return frozenset(TokenOnChain(*each) for each in json.loads(value or "[]"))
+    def python_value(self, value: str) -> frozenset[TokenOnChain]:
+        """Convert JSON to tokens."""
+        return frozenset(TokenOnChain(*each) for each in json.loads(value))
 
 
 class Wallet(BaseModel):
     """Where payments go, and the index of the next unused address.
 
-    There are two kinds. Of an extended public key, addresses are derived from `xpub`. Index 0 is
-    the organizer's own address and never issued. The row belongs to the key, not to a tenant: if
-    the same key is set again, it continues after the last index.
-
-    Of an ordinary address, `owner`, each order's address is a receiver (chain/receivers.py): it
-    follows from `owner`, `secret` (32 bytes in hex) and the index. The row belongs to `tenant_id`
-    and `owner`, and its `secret` is of no other row, so no address is issued twice. `gathering` is
-    the address of the owner's gathering receiver. `xpub` is empty then, and `public_key` is the id
-    of the row, because both columns are required.
+    The organizer controls the address `owner`. Each order's address is a receiver
+    (chain/receivers.py): it follows from `owner`, `secret` (32 bytes in hex) and the index. There
+    is one row for each `tenant_id` and `owner`, and no two rows have the same `secret`, so no
+    address is issued twice. `gathering` is the address of the owner's gathering receiver.
 
     `chain_ids` are the networks on which the organizer says to control the address. The worker
     asks each of them whether the address has code there: `code_on` and `no_code_on`. The rest of
@@ -72,20 +66,18 @@ class Wallet(BaseModel):
     """
 
     id = TextField(primary_key=True)
-    xpub = TextField()
-    public_key = TextField(unique=True)
-    tenant_id = TextField(null=True)
-    owner = TextField(null=True)
-    gathering = TextField(null=True)
-    secret = TextField(null=True)
-    contract_version = IntegerField(null=True)
-    chain_ids = ChainIdsField(null=True)
-    code_on = ChainIdsField(null=True)
-    no_code_on = ChainIdsField(null=True)
-    unchecked_chains = ChainIdsField(null=True)
+    tenant_id = TextField()
+    owner = TextField()
+    gathering = TextField()
+    secret = TextField()
+    contract_version = IntegerField()
+    chain_ids = ChainIdsField(default=frozenset)
+    code_on = ChainIdsField(default=frozenset)
+    no_code_on = ChainIdsField(default=frozenset)
+    unchecked_chains = ChainIdsField(default=frozenset)
     contract_is_mine = BooleanField(default=False)
-    all_chain_ids = ChainIdsField(null=True)
-    continued_tokens = TokensField(null=True)
+    all_chain_ids = ChainIdsField(default=frozenset)
+    continued_tokens = TokensField(default=frozenset)
     is_exchange = BooleanField(default=False)
     least_collected = BigIntegerField(null=True)
     credited_at = UtcDateTimeField(null=True)
@@ -95,11 +87,6 @@ class Wallet(BaseModel):
 
     class Meta:
         table_name = "wallets"
-
-    @property
-    def kind(self) -> WalletKind:
-        """Whether it is an address or an extended public key."""
-        return WalletKind.XPUB if self.owner is None else WalletKind.ADDRESS
 
     @property
     def is_unconfirmed_contract(self) -> bool:
@@ -123,30 +110,28 @@ class Wallet(BaseModel):
 
     def takes(self, chain_id: int | None) -> bool:
         """Return whether orders on a chain may get addresses of this wallet."""
-        return self.owner is None or chain_id in self.checked_chains
+        return chain_id in self.checked_chains
 
 
 class PendingWallet(BaseModel):
     """A change of a tenant's wallet that was asked for, and is made at `effective_at`.
 
-    The new wallet is either `xpub`, or `owner` with its settings. `secret`, `next_index` and the
-    columns that begin with `continued_` continue a recovery file. `asked_by` is the id of the key
-    or member that asked.
+    `secret`, `next_index` and the columns that begin with `continued_` continue a recovery file.
+    `asked_by` is the id of the key or member that asked.
     """
 
     tenant_id = TextField(primary_key=True)
-    xpub = TextField(null=True)
-    owner = TextField(null=True)
-    chain_ids = ChainIdsField(null=True)
-    code_on = ChainIdsField(null=True)
-    no_code_on = ChainIdsField(null=True)
+    owner = TextField()
+    chain_ids = ChainIdsField(default=frozenset)
+    code_on = ChainIdsField(default=frozenset)
+    no_code_on = ChainIdsField(default=frozenset)
     contract_is_mine = BooleanField(default=False)
     is_exchange = BooleanField(default=False)
     least_collected = BigIntegerField(null=True)
     secret = TextField(null=True)
     next_index = BigIntegerField(null=True)
-    continued_chain_ids = ChainIdsField(null=True)
-    continued_tokens = TokensField(null=True)
+    continued_chain_ids = ChainIdsField(default=frozenset)
+    continued_tokens = TokensField(default=frozenset)
     asked_by = TextField()
     asked_at = UtcDateTimeField()
     effective_at = UtcDateTimeField()

@@ -161,9 +161,6 @@ _REASONS = {
     "no_email": "There is no email address to which it could be sent. Give it a new link.",
     "slug_fixed": ("The address of a published event cannot change, because people have the link."),
     "capacity_too_low": "More tickets than that are sold or held. Choose a higher capacity.",
-    "wallet_in_use": (
-        "This account has been used for something else. Create a new account for it."
-    ),
     "owner_not_confirmed": "Confirm that your wallet's address is yours on this network.",
     "code_taken": "Another voucher of this event has this code. Choose another one.",
     "max_usages_too_low": "More tickets than that are ordered with it. Write a higher number.",
@@ -302,15 +299,8 @@ _AT_FIELDS = {
         "This is not a complete transaction hash. Copy it from your wallet again:"
         " 0x and 64 characters."
     ),
-    "xpub": (
-        "This is not a complete public key. Copy it from your wallet again: it begins with xpub"
-        " and has 111 characters."
-    ),
-    "xpub_private": "This is a private key. Keep it secret. Copy the public key: xpub.",
     "seed_phrase": N_("This is your secret phrase. Move your money to a new wallet."),
     "private_key": N_("This is your private key. Move your money to a new wallet."),
-    "address_is_xpub": "This is an extended public key. Write it at “Another way”, below.",
-    "xpub_is_address": "This is an address. Write it in the first field.",
     "address_checksum": N_("A letter or digit of this address is wrong. Copy it again."),
     "reserved_address": N_("This address belongs to the network, not to a wallet."),
     "burn_address": N_("Nobody can spend from this address."),
@@ -340,12 +330,7 @@ _AT_FIELDS = {
     ),
     "not_deployed": "This address is a contract, which does not exist on: %(names)s.",
     "exchange_only": "Only an address of an exchange has a minimum deposit.",
-    "one_wallet": "Write the address of your wallet.",
-    "address_only": "This does not belong to a public key.",
     "wrong_password": "This is not your password.",
-    "xpub_depth": (
-        "This is not the key of an account. Copy the one of an account, such as m/44'/60'/7'."
-    ),
     "too_complex": "This has too many lines, lists and signs. Leave out some, and save it again.",
     # Of websites and webhooks.
     "url": N_("This is not the address of a website. It starts with https://"),

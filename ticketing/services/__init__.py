@@ -14,8 +14,8 @@ order_terms.py: on which network an order is paid, of those that all its ticket 
 box_office.py: devices at the door that sell
 waiting_list/: who waits for what is sold out, and gets the first seats that are free
 waiting_room/: people order one after the other while more come than can be served
-wallets/: each order gets an address of its own, from the tenant's address or xpub
-account_use.py: asks the chains whether an account is used already
+wallets/: each order gets an address of its own, which can pay only the tenant's wallet
+account_use.py: asks the chains what is at an address
 chains.py: which chains accept payments; the cursor of each; `now_on`: the time for deadlines is
     never before the chain's newest block
 admission_views.py: when codes, QR codes and the join URL are shown: to the buyer while the order is

@@ -1,7 +1,7 @@
 """Compare balances, because a node's logs may be incomplete: before a hold ends, and later.
 
-Balances are cheap to read. If an address holds more than is recorded, or a receiver holds less, its
-logs are read again, from the block up to which they were complete, some ranges at a time.
+Balances are cheap to read. If an address does not hold what is recorded, its logs are read again,
+from the block up to which they were complete, some ranges at a time.
 """
 
 import logging
@@ -47,18 +47,14 @@ class BalanceSweep:
         """
         found = address_search.balances(self._node, payments.intents_of(intent_ids), cursor)
         held = collections.held([intent for intent, _ in found])
-        explained = [
-            (intent, balance, held[intent.id])
-            for intent, balance in found
-            if held[intent.id].may_be(balance)
-        ]
+        explained = [(intent, balance) for intent, balance in found if balance == held[intent.id]]
         watched_orders.note_balances(explained, cursor)
-        may_expire = [intent.id for intent, _, _ in explained]
+        may_expire = [intent.id for intent, _ in explained]
         for intent, balance in found:
             if intent.id in may_expire:
                 continue
             if intent.swept_balance == str(balance):
-                than = "more" if balance > held[intent.id].atomic else "less"
+                than = "more" if balance > held[intent.id] else "less"
                 log.error("intent %s holds %s than its logs show; it expires", intent.id, than)
                 may_expire.append(intent.id)
             else:

@@ -39,6 +39,4 @@ class ReceiverCheck:
         if self._is_proved or not was_proved or self._noes >= _NOES:
             chains.note_receivers(chain_id, are_available=self._is_proved)
         if not self._is_proved:
-            log.warning(
-                "chain %s: receivers are not available, so wallets need an xpub there", chain_id
-            )
+            log.warning("chain %s: receivers are not available, so nothing is sold there", chain_id)

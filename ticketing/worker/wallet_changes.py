@@ -5,13 +5,13 @@ from dataclasses import asdict
 from typing import Any
 
 from ticketing.config import Config
-from ticketing.errors import ChainUnavailable, Invalid, NotFound, WalletInUse
+from ticketing.errors import ChainUnavailable, Invalid, NotFound
 from ticketing.models.wallets import PendingWallet
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.leases import LeaseHolder
 from ticketing.services.wallets import changes, views
-from ticketing.services.wallets.changes import Settings
+from ticketing.services.wallets.owners import OwnerSettings
 
 LEASE = "wallet changes"
 
@@ -60,12 +60,12 @@ class WalletChanges:
             _recorded(pending, "wallets_set_wallet", settings)
         except ChainUnavailable:
             return  # next time
-        except (Invalid, WalletInUse) as error:
+        except Invalid as error:
             log.warning("the wallet of %s does not change: %s", pending.tenant_id, error)
             _recorded(pending, "wallets_cancel_wallet_change", None)
 
 
-def _recorded(pending: PendingWallet, action: str, settings: Settings | None) -> None:
+def _recorded(pending: PendingWallet, action: str, settings: OwnerSettings | None) -> None:
     """Make a change, or drop it without `settings`, and record that in the same transaction.
 
     `action` is the operation of the API that does the same.
@@ -78,7 +78,7 @@ def _recorded(pending: PendingWallet, action: str, settings: Settings | None) ->
             by = Actor(_WORKER, action)
             details = {"asked_by": pending.asked_by}
             if settings is None:
-                details["not_possible"] = views.wanted(pending).shown_address
+                details["not_possible"] = pending.owner
             after = _fields(tenant_id)
             audit_log.record(tenant_id, by, "wallet", before=before, after=after, details=details)
 

@@ -16,7 +16,7 @@ from ticketing.models.audit_log import AuditLogEntry
 from ticketing.models.notifications import Mail
 from ticketing.models.refunds import RefundAddress
 from ticketing.services.mail import cautioned_refunds
-from ticketing.services.payments import payee_changes, refund_export
+from ticketing.services.payments import payee_changes
 from tools import anvil
 
 VICTIM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -170,13 +170,6 @@ class TestAStatementWaits:
         assert is_payee(owed, OTHER)
         payees.confirm(owed)
         assert is_payee(owed, VICTIM)
-
-
-def test_a_refund_whose_statement_waits_is_skipped_by_the_export(acme, owed, tmp_path):
-    payees.state(owed, VICTIM)
-    state_only(owed, THIEF)
-    (found,) = refund_export.due(acme.id, {})
-    assert (found.refund_address, found.send) == (VICTIM, "waits")
 
 
 def test_administrators_get_one_mail_about_cautions_that_wait(acme, server, time, owed):

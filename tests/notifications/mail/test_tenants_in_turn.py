@@ -60,7 +60,7 @@ def test_confirmations_go_before_the_guests_of_all_tenants(acme, neighbour, serv
 @pytest.mark.long
 def test_many_busy_tenants_do_not_starve_one(app, server):
     organizers = [
-        new_organizer(app, f"tenant{n}", xpub=None) for n in range(mail_queue.AT_ONCE + 5)
+        new_organizer(app, f"tenant{n}", address=None) for n in range(mail_queue.AT_ONCE + 5)
     ]
     for organizer in organizers:
         guests(organizer, 2, f"{organizer.slug}.example.org")

@@ -24,10 +24,10 @@ from tests.support.property.catalog import (
     create_tenant,
     create_ticket_type,
     empty_database,
-    set_wallet,
 )
 from tests.support.property.node import Pool
 from tests.support.provider.rules import Provider, answers_of
+from tests.support.wallets import use_address
 from ticketing import ids
 from ticketing.chain import receivers, refunded_events
 from ticketing.chain.address import checksum
@@ -133,7 +133,7 @@ class PayoutWorld:
         """Empty the database, and create an organizer with orders that were paid too much."""
         empty_database()
         self.tenant = create_tenant(self.now, (0, 0))
-        set_wallet(self.tenant, OWNER, CHAIN)
+        use_address(self.tenant.id, OWNER, CHAIN)
         event = create_event(self.tenant, self.now, timedelta(0))
         ticket = create_ticket_type(event, PRICE, [CHAIN], 100)
         self._watcher = Watcher(self.config.chains[CHAIN])

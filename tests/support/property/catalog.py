@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 from peewee import sort_models
 
-from tests.support import wallets
 from ticketing import ids
 from ticketing.constants import Publication
 from ticketing.db.connection import database, is_sqlite
@@ -45,14 +44,6 @@ def create_tenant(now: datetime, tolerance: tuple[int, int]) -> Tenant:
         payment_tolerance_most=most,
         created_at=now,
     )
-
-
-def set_wallet(tenant: Tenant, to: str, *chain_ids: int) -> None:
-    """Set an extended public key, or an ordinary address without code, as the wallet."""
-    if to.startswith("xpub"):
-        wallets.use_xpub(tenant.id, to)
-    else:
-        wallets.use_address(tenant.id, to, *chain_ids)
 
 
 def create_event(tenant: Tenant, now: datetime, doors_in: timedelta) -> Event:

@@ -11,7 +11,6 @@ from typing import Any
 from peewee import OperationalError
 
 from tests.support import fact_triggers
-from tests.support.factories import new_xpub
 from tests.support.property.catalog import (
     EVENT_STARTS_IN,
     create_event,
@@ -19,13 +18,13 @@ from tests.support.property.catalog import (
     create_ticket_type,
     create_vouchers,
     empty_database,
-    set_wallet,
 )
 from tests.support.property.model import Model
 from tests.support.property.model_early import EarlyRules
 from tests.support.property.node import Fault, Pool
 from tests.support.provider.rules import Provider, answers_of
 from tests.support.tripwire import Killed, Tripwire
+from tests.support.wallets import new_address, use_address
 from ticketing.chain.address import checksum
 from ticketing.chain.errors import RpcError
 from ticketing.config import Config
@@ -64,7 +63,6 @@ class Core:
         *,
         capacity: int,
         skew: int,
-        by_address: bool,
         tolerance: tuple[int, int],
     ) -> None:
         self.config = config
@@ -82,11 +80,10 @@ class Core:
         early = EarlyRules(self.settings, config.early_most)
         self.model = Model(self.settings.confirmations, 10 ** (self.chain.decimals - 6), early)
         self._capacity = capacity
-        self._by_address = by_address
         self._tolerance = tolerance
         # Not the demo wallet: a real node has accounts of its own at those addresses.
-        self.wallets = {False: new_xpub(), True: checksum(self.chain.organizer.lower())}
-        """The organizer's wallets: of an xpub, and of an ordinary address."""
+        self.wallets = checksum(self.chain.organizer.lower()), new_address()
+        """The organizer's addresses. Orders are paid to the first one until the wallet changes."""
 
         self.whole = True
         """Whether nothing has failed in this world: then it can be healed."""
@@ -200,7 +197,7 @@ class Core:
         """Empty the database, and create an organizer with something to sell."""
         empty_database()
         self.tenant = create_tenant(self.now, self._tolerance)
-        set_wallet(self.tenant, self.wallets[self._by_address], *self.chains)
+        use_address(self.tenant.id, self.wallets[0], *self.chains)
         is_early = self.model.early.depth is not None
         self.tenant.early_confirmation = is_early
         self.tenant.save()

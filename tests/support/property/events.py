@@ -68,7 +68,7 @@ collects = event(
     st.booleans(),
     st.sampled_from([False, False, True]),
 )
-wallets = event("change_wallet", st.booleans())
+wallets = event("change_wallet", st.integers(0, 1))
 
 # Admissions.
 

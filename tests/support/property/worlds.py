@@ -37,9 +37,9 @@ def fake_chain(decimals: int, which: int = 0) -> FakeChain:
 def worlds(database_url: str) -> Iterator[Callable[..., World]]:
     """Yield a function that creates a world from one or two chains and some numbers.
 
-    `by_address`: its first wallet is an ordinary address. `early`: after how many blocks orders up
-    to EARLY_MOST may be confirmed early. 0: never, as on a chain outside the registry. `tolerance`:
-    how much may be missing of a payment, in percent, and the most in micro-units.
+    `early`: after how many blocks orders up to EARLY_MOST may be confirmed early. 0: never, as on a
+    chain outside the registry. `tolerance`: how much may be missing of a payment, in percent, and
+    the most in micro-units.
     """
 
     world: World | None = None
@@ -49,7 +49,6 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
         confirmations: int,
         capacity: int,
         skew: int = 0,
-        by_address: bool = False,
         early: int = 0,
         tolerance: tuple[int, int] = (0, 0),
     ) -> World:
@@ -78,7 +77,6 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
             chains,
             capacity=capacity,
             skew=skew,
-            by_address=by_address,
             tolerance=tolerance,
         )
         WorldClient.pools = world.pools

@@ -10,8 +10,8 @@ ROWS_AT_ONCE = 20_000
 
 COLUMNS = {
     "tenants": "id slug name wallet_id created_at",
-    "wallets": "id xpub public_key tenant_id owner secret contract_version chain_ids next_index"
-    " created_at",
+    "wallets": "id tenant_id owner gathering secret contract_version chain_ids code_on no_code_on"
+    " unchecked_chains all_chain_ids continued_tokens next_index created_at",
     "api_keys": "id tenant_id name role digest digest_key created_at expires_at last_used_at"
     " revoked_at",
     "trail": "id tenant_id at actor address request_id action subject before after",

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from schemas.events import SORTS
 from tests.support.console import PASSWORD, SAME_ORIGIN, hidden_fields
-from tests.support.factories import cli, new_organizer, new_xpub
+from tests.support.factories import cli, new_organizer
 from tests.support.mails import PUBLIC_URL
 from tests.support.query_plans.people_drive import PeopleDrive
 from ticketing.constants import EventType, Publication
@@ -88,7 +88,7 @@ class CatalogDrive(PeopleDrive):
     def organize_in_the_console(self) -> None:
         """Look at a large tenant, then do everything in a small one, from its first steps on."""
         self._look_at_the_catalog(MemberBrowser(self.app, "big"))
-        new_organizer(self.app, "small", xpub=None)
+        new_organizer(self.app, "small", address=None)
         member = MemberBrowser(self.app, "small")
         self._sell_and_cancel(member)
         self._leave(member)
@@ -126,10 +126,9 @@ class CatalogDrive(PeopleDrive):
         member.press(f"{ticket_type}/status", {"status": "canceled"})
         for refund in ("", "on"):
             member.press(f"{event}/cancel", {"status": "canceled", "refund": refund})
-        member.press("/console/wallet", {"xpub": new_xpub()})
-        member.press("/console/wallet/confirm", {"xpub": new_xpub()})
         address = {"address": "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC", "chain_ids": "31337"}
         member.press("/console/wallet/address", address)
+        member.press("/console/wallet", address)
         member.press("/console/wallet/confirm", address)
         member.open("/console/wallet")
         member.press("/console/wallet/credited", {})

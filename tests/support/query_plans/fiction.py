@@ -7,16 +7,12 @@ from random import Random
 
 from ticketing import ids
 from ticketing.chain import receivers
-from ticketing.chain.xpub import parse
 from ticketing.constants import Flag, IntentStatus
-from tools.anvil import DEMO_XPUB
-from tools.base58 import base58check
 
 YEAR, DAY, HOUR, HOLD = 365 * 86_400, 86_400, 3_600, 900
 """Seconds. HOLD is how long an order is held."""
 
 BLOCK_SECONDS = 2
-PUBLIC_KEY = parse(DEMO_XPUB).public_key
 
 
 @dataclass(frozen=True)
@@ -51,9 +47,10 @@ OPEN = (
 
 @dataclass
 class Wallet:
-    """The wallets of a tenant: an xpub without orders, and before it an ordinary address."""
+    """The wallets of a tenant: one without orders, and the one before it."""
 
     id: str
+    new_owner: str
     former_id: str
     owner: str
     secret: bytes
@@ -104,9 +101,3 @@ def block(at: float) -> int:
 def address() -> str:
     """Return an address of digits only, which is valid in EIP-55 without a checksum."""
     return f"0x{secrets.randbelow(10**40):040}"
-
-
-def xpub(chain_code: bytes) -> str:
-    """Return an account's xpub with this chain code."""
-    data = bytes.fromhex("0488B21E03") + bytes(8) + chain_code + PUBLIC_KEY
-    return base58check(data)

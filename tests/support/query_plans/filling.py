@@ -15,7 +15,6 @@ from tests.support.query_plans.bulk import Sink, filling
 from tests.support.query_plans.fiction import (
     DAY,
     HOUR,
-    PUBLIC_KEY,
     YEAR,
     Sold,
     Wallet,
@@ -23,7 +22,6 @@ from tests.support.query_plans.fiction import (
     block,
     id_at,
     text,
-    xpub,
 )
 from tests.support.query_plans.filling_orders import Orders
 from ticketing import ids
@@ -92,6 +90,7 @@ class Generator:
                 id_at(self._random, ids.TENANT, at),
                 Wallet(
                     id_at(self._random, ids.WALLET, at),
+                    address(),
                     ids.new(ids.WALLET),
                     address(),
                     secrets.token_bytes(32),
@@ -181,21 +180,14 @@ class Generator:
         )
 
     def _write_wallets(self, tenant: str, wallet: Wallet) -> None:
-        # All xpubs share one public key, to save CPU. Their chain codes differ.
-        chain_code = self._random.randbytes(32)
-        both = (PUBLIC_KEY + chain_code).hex()
-        nothing = (None,) * 5
-        self._sink.add("wallets", wallet.id, xpub(chain_code), both, *nothing, 1, text(self._now))
-        of_address = (tenant, wallet.owner, wallet.secret.hex(), CONTRACT_VERSION, "")
-        self._sink.add(
-            "wallets",
-            wallet.former_id,
-            "",
-            wallet.former_id,
-            *of_address,
-            wallet.next_index,
-            text(self._now),
-        )
+        new = (wallet.id, wallet.new_owner, self._random.randbytes(32), 1)
+        former = (wallet.former_id, wallet.owner, wallet.secret, wallet.next_index)
+        for id_, owner, secret, next_index in (new, former):
+            # No chain was asked about them.
+            nothing = (CONTRACT_VERSION, *[""] * 5, "[]")
+            secrets_ = (address(), secret.hex())
+            at = text(self._now)
+            self._sink.add("wallets", id_, tenant, owner, *secrets_, *nothing, next_index, at)
 
     def _make_chains(self) -> None:
         head, now = block(self._now), text(self._now)

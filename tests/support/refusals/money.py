@@ -4,13 +4,12 @@ from typing import Any
 
 from tests.support import payees
 from tests.support.admissions import FREE, given
-from tests.support.factories import CHAIN, Buyer, new_xpub
+from tests.support.factories import CHAIN, Buyer
 from tests.support.order_pages import link
 from tests.support.payouts import of_an_address
 from tests.support.refunds import FRIEND_ADDRESS, STRANGER_ADDRESS, overpay, received, state
 from tests.support.refusals.shop import Shop, Table, refuses
 from ticketing import clock, errors, ids
-from ticketing.chain.xpub import derive_address
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import RefundAddress
 from tools import anvil
@@ -55,14 +54,6 @@ def waiver_of_another_amount(shop: Shop) -> None:
 def refund_by_an_unknown_transaction(shop: Shop, node: anvil.Anvil) -> None:
     path = f"refunds/{overpay(shop.organizer, node).intent['id']}/settle"
     shop.both(path, path, tx_hash="0x" + "12" * 32)
-
-
-@refuses(errors.WalletInUse, ON_CHAIN)
-def wallet_that_holds_tokens(shop: Shop, node: anvil.Anvil) -> None:
-    xpub = new_xpub()
-    anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, derive_address(xpub, 2), 1)
-    shop.both("wallet", "wallet", "PUT", xpub=xpub)
-    shop.form("wallet/confirm", xpub=xpub)
 
 
 @refuses(errors.SignatureRequired, REFUSALS)

@@ -72,7 +72,7 @@ def network_that_cannot_be_used(shop: Shop) -> None:
 
 @refuses(errors.NotPayable, REFUSALS)
 def without_a_wallet(shop: Shop) -> None:
-    poor = Shop(new_organizer(shop.organizer.app, "poor", xpub=None), shop.asks)
+    poor = Shop(new_organizer(shop.organizer.app, "poor", address=None), shop.asks)
     poor.order(poor.organizer.ticket())
 
 

@@ -34,51 +34,48 @@ CREATE INDEX tenants_by_name ON tenants (LOWER(name));
 
 CREATE TABLE wallets (
     id TEXT PRIMARY KEY,
-    xpub TEXT NOT NULL,
-    public_key TEXT NOT NULL UNIQUE,
-    next_index BIGINT NOT NULL,
-    created_at TIMESTAMPTZ NOT NULL,
-    tenant_id TEXT REFERENCES tenants (id),
-    owner TEXT,
-    gathering TEXT,
-    secret TEXT,
-    contract_version INTEGER,
-    chain_ids TEXT,
-    code_on TEXT,
-    no_code_on TEXT,
-    unchecked_chains TEXT,
+    tenant_id TEXT NOT NULL REFERENCES tenants (id),
+    owner TEXT NOT NULL,
+    gathering TEXT NOT NULL,
+    secret TEXT NOT NULL,
+    contract_version INTEGER NOT NULL,
+    chain_ids TEXT NOT NULL,
+    code_on TEXT NOT NULL,
+    no_code_on TEXT NOT NULL,
+    unchecked_chains TEXT NOT NULL,
+    contract_is_mine BOOLEAN NOT NULL DEFAULT FALSE,
+    all_chain_ids TEXT NOT NULL,
+    continued_tokens TEXT NOT NULL,
     is_exchange BOOLEAN NOT NULL DEFAULT FALSE,
     least_collected BIGINT,
     credited_at TIMESTAMPTZ,
     recovery_index BIGINT,
-    all_chain_ids TEXT,
-    continued_tokens TEXT,
-    contract_is_mine BOOLEAN NOT NULL DEFAULT FALSE
+    next_index BIGINT NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL
 );
-CREATE UNIQUE INDEX wallets_owner ON wallets (tenant_id, owner) WHERE owner IS NOT NULL;
-CREATE UNIQUE INDEX wallets_secret ON wallets (secret) WHERE secret IS NOT NULL;
-CREATE INDEX wallets_gathering ON wallets (gathering) WHERE gathering IS NOT NULL;
+CREATE UNIQUE INDEX wallets_owner ON wallets (tenant_id, owner);
+CREATE UNIQUE INDEX wallets_secret ON wallets (secret);
+CREATE INDEX wallets_gathering ON wallets (gathering);
 CREATE INDEX wallets_unchecked ON wallets (id) WHERE unchecked_chains <> '';
 -- Each of the two tables refers to the other.
 ALTER TABLE tenants ADD COLUMN wallet_id TEXT REFERENCES wallets (id);
 
 CREATE TABLE pending_wallets (
     tenant_id TEXT PRIMARY KEY REFERENCES tenants (id),
-    xpub TEXT,
-    owner TEXT,
-    chain_ids TEXT,
-    code_on TEXT,
-    no_code_on TEXT,
+    owner TEXT NOT NULL,
+    chain_ids TEXT NOT NULL,
+    code_on TEXT NOT NULL,
+    no_code_on TEXT NOT NULL,
+    contract_is_mine BOOLEAN NOT NULL DEFAULT FALSE,
     is_exchange BOOLEAN NOT NULL DEFAULT FALSE,
     least_collected BIGINT,
     secret TEXT,
     next_index BIGINT,
+    continued_chain_ids TEXT NOT NULL,
+    continued_tokens TEXT NOT NULL,
     asked_by TEXT NOT NULL,
     asked_at TIMESTAMPTZ NOT NULL,
-    effective_at TIMESTAMPTZ NOT NULL,
-    continued_chain_ids TEXT,
-    continued_tokens TEXT,
-    contract_is_mine BOOLEAN NOT NULL DEFAULT FALSE
+    effective_at TIMESTAMPTZ NOT NULL
 );
 CREATE INDEX pending_wallets_due ON pending_wallets (effective_at);
 
@@ -498,7 +495,6 @@ CREATE TABLE payment_intents (
     search_to BIGINT,
     swept_at TIMESTAMPTZ,
     swept_balance TEXT,
-    swept_surplus TEXT,
     held_by TEXT,
     held_by_site TEXT,
     idempotency_digest TEXT,
@@ -826,7 +822,6 @@ CREATE TABLE stray_accounts (
     search_to BIGINT,
     swept_at TIMESTAMPTZ,
     swept_balance TEXT,
-    swept_surplus TEXT,
     created_at TIMESTAMPTZ NOT NULL
 );
 CREATE INDEX strays_of_intent ON stray_accounts (intent_id);

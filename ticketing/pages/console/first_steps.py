@@ -73,7 +73,7 @@ def _of_event(found: FirstSteps, tenant: Tenant) -> list[Step]:
         ),
         Step(
             "Test purchase",
-            _purchase(found),
+            "Buy a ticket yourself, as your guests will.",
             "Open the public page",
             found.has_sold,
             f"/{tenant.slug}/{event.slug}" if event and found.is_published else None,
@@ -82,7 +82,7 @@ def _of_event(found: FirstSteps, tenant: Tenant) -> list[Step]:
 
 
 def _of_money(found: FirstSteps) -> list[Step]:
-    if not found.is_collected:
+    if found.is_free:
         return []
     return [
         Step(
@@ -102,15 +102,6 @@ def _of_money(found: FirstSteps) -> list[Step]:
             is_press=True,
         ),
     ]
-
-
-def _purchase(found: FirstSteps) -> str:
-    if found.is_free or found.is_collected:
-        return "Buy a ticket yourself, as your guests will."
-    return (
-        "Buy a ticket yourself, as your guests will. Then move the money with “python -m"
-        " tools.sweep”, on a computer of yours, and see that you can spend it."
-    )
 
 
 def _to_publish(found: FirstSteps) -> str | None:

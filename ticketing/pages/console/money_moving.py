@@ -225,7 +225,6 @@ def _pay_back_page(
         unstated=sum(each.unstated.amount for each in networks),
         waiting=sum(each.waiting.amount for each in networks),
         by_hand=sum(each.by_hand.amount for each in networks),
-        marked=sum(each.marked.amount for each in networks),
         owners=money.owners_of(tenant_id),
         wallet=wallet,
         decimals=_decimals,

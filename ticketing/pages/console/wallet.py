@@ -4,7 +4,6 @@ import json
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 from flask import Response, redirect, request
 from werkzeug import Response as AnyResponse
@@ -23,8 +22,7 @@ from ticketing.roles import Role
 from ticketing.services import chains
 from ticketing.services.access import actors, members
 from ticketing.services.catalog import first_steps as progress
-from ticketing.services.wallets import changes, recovery, refusals, views, xpubs
-from ticketing.services.wallets.changes import Settings
+from ticketing.services.wallets import changes, recovery, refusals, views
 from ticketing.services.wallets.owners import OwnerSettings
 from ticketing.services.wallets.views import WalletView
 from ticketing.web import sign_in
@@ -85,7 +83,7 @@ def state_wallet() -> AnyResponse:
     except TicketingError as error:
         return forms.shown_again(_page(forms.refused(error)), error)
     waits = changes.would_wait(caller().tenant_id, settings, config().wallet_change)
-    if waits or not _was_compared(settings):
+    if waits or forms.sent().get("compared") != settings.owner:
         return Response(_compared(settings, Form()))
     return _change(settings)
 
@@ -151,13 +149,12 @@ def download_recovery_file() -> AnyResponse:
     return forms.answered(download, _page)
 
 
-def _stated() -> Settings:
-    """Return the wallet that a form states. Invalid, WalletInUse, ChainUnavailable.
+def _stated() -> OwnerSettings:
+    """Return the wallet that a form states. Invalid, ChainUnavailable.
 
     A secret is recognized before anything else, so that no page shows it again.
     """
-    for field in ("address", "xpub"):
-        refusals.check_not_secret(forms.sent().get(field, ""), field)
+    refusals.check_not_secret(forms.sent().get("address", ""))
     read = typed_forms.read(WalletForm, amounts={"minimum_deposit"})
     if not read.get("exchange"):
         # The page shows this field for an exchange only.
@@ -165,11 +162,7 @@ def _stated() -> Settings:
     return changes.stated(caller().tenant_id, read, config().chains)
 
 
-def _was_compared(settings: Settings) -> bool:
-    return isinstance(settings, OwnerSettings) and forms.sent().get("compared") == settings.owner
-
-
-def _change(settings: Settings) -> AnyResponse:
+def _change(settings: OwnerSettings) -> AnyResponse:
     def change() -> str:
         wait = _wait()
         tenant_id = caller().tenant_id
@@ -193,32 +186,24 @@ def _wait() -> timedelta:
     return wait
 
 
-def _set(settings: Settings, wait: timedelta) -> WalletView:
+def _set(settings: OwnerSettings, wait: timedelta) -> WalletView:
     tenant_id = caller().tenant_id
     changes.put(tenant_id, settings, by=caller().credential_id, wait=wait)
     return views.read(tenant_id)
 
 
-def _compared(settings: Settings, form: Form) -> str:
+def _compared(settings: OwnerSettings, form: Form) -> str:
     """Return the page that asks to compare the address."""
     tenant_id, wait = caller().tenant_id, config().wallet_change
-    shown: dict[str, Any] = {"unchecked": [], "networks": []}
-    if isinstance(settings, OwnerSettings):
-        shown["address"] = settings.owner
-        shown["minimum_deposit"] = _typed(settings.least_collected)
-        shown["networks"] = [_named(chain_id) for chain_id in sorted(settings.chain_ids)]
-    else:
-        shown["address"] = xpubs.first_address(settings.xpub)
-        shown["unchecked"] = [_named(chain_id) for chain_id in settings.unchecked_chains]
     return page(
         "wallet_confirm.html",
         SECTION,
         settings=settings,
-        is_xpub=not isinstance(settings, OwnerSettings),
+        minimum_deposit=_typed(settings.least_collected),
+        networks=[_named(chain_id) for chain_id in sorted(settings.chain_ids)],
         waits=changes.would_wait(tenant_id, settings, wait),
         hours=wait // timedelta(hours=1),
         form=form,
-        **shown,
     )
 
 
@@ -235,7 +220,7 @@ def _page(form: Form) -> str:
     chosen = typed_forms.chosen("chain_ids")
     if wallet is not None and "chain_ids" not in request.form:
         # Another form of the page was sent, or none.
-        chosen = [str(chain_id) for chain_id in wallet.chain_ids or []]
+        chosen = [str(chain_id) for chain_id in wallet.chain_ids]
     return page(
         "wallet.html",
         SECTION,

@@ -16,7 +16,7 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.services import catalog_version
 from ticketing.services.wallets import changes
-from ticketing.services.wallets.changes import Settings
+from ticketing.services.wallets.owners import OwnerSettings
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_SLUG = 80
@@ -33,7 +33,7 @@ def _by_slug(slug: Any) -> ModelSelect[Tenant]:
     return Tenant.select().where(Tenant.slug == slug)
 
 
-def create(slug: str, name: str, wallet: Settings | None, *, by: str) -> Tenant:
+def create(slug: str, name: str, wallet: OwnerSettings | None, *, by: str) -> Tenant:
     """Create a tenant, with a wallet if one is given. `by` names who does it.
 
     Invalid for the slug, the name or a recovery file; SlugTaken.

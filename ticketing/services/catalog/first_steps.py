@@ -7,8 +7,6 @@ can spend what arrived. Example, of a tenant that sells tickets for 5 USDC:
     the organizer bought a ticket            they are shown: the money is at the order's address
     the worker has read its collection       they are shown: "can you spend it?"
     the organizer pressed "I can spend it"   None, for ever
-
-With an extended public key, they end with the purchase: what its owner takes is not recorded.
 """
 
 from __future__ import annotations
@@ -47,21 +45,16 @@ class FirstSteps:
         newest = (self.event, self.ticket_type)
         return all(each is not None and each.status == Publication.PUBLISHED for each in newest)
 
-    @property
-    def is_collected(self) -> bool:
-        """Whether money has to be collected before the organizer can spend it."""
-        return not self.is_free and (self.wallet is None or self.wallet.owner is not None)
-
 
 def left(tenant: Tenant) -> FirstSteps | None:
     """Return how far a tenant has come. None if nothing is left."""
-    is_spendable = (Wallet.tenant_id == tenant.id) & Wallet.owner.is_null(False)
-    if Wallet.select().where(is_spendable, Wallet.credited_at.is_null(False)).exists():
+    was_credited = (Wallet.tenant_id == tenant.id) & Wallet.credited_at.is_null(False)
+    if Wallet.select().where(was_credited).exists():
         return None
     wallet = None if tenant.wallet_id is None else Wallet.get_by_id(tenant.wallet_id)
     is_free = _is_free(tenant)
     has_sold = _sold(tenant, is_free=is_free).exists()
-    if has_sold and (is_free or wallet is None or wallet.owner is None):
+    if has_sold and (is_free or wallet is None):
         return None
     event: Event | None = (
         Event.select().where(Event.tenant == tenant.id).order_by(Event.id.desc()).first()

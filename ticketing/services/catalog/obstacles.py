@@ -18,7 +18,6 @@ from ticketing.constants import (
     Obstacle,
     Publication,
     TicketTypeWarning,
-    WalletKind,
 )
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
@@ -95,7 +94,6 @@ def of_ticket_type(
         Obstacle.RECEIVERS_UNAVAILABLE: (
             paid
             and wallet is not None
-            and wallet.kind is WalletKind.ADDRESS
             and bool(enabled)
             and not any(chain.has_receivers for chain in enabled)
         ),
@@ -124,9 +122,7 @@ def usable_chains(ticket_type: TicketType, circumstances: Circumstances) -> Sequ
     return [
         chain_id
         for chain_id in ticket_type.chain_ids
-        if chain_id in payable
-        and wallet.takes(chain_id)
-        and (wallet.kind is WalletKind.XPUB or payable[chain_id].has_receivers)
+        if chain_id in payable and wallet.takes(chain_id) and payable[chain_id].has_receivers
     ]
 
 

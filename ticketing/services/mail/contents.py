@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from ticketing import accents, locales
 from ticketing.config import Config
-from ticketing.constants import WalletKind
 from ticketing.models.members import Member
 from ticketing.models.notifications import Mail, WebhookEndpoint
 from ticketing.models.tenants import Tenant
@@ -145,7 +144,6 @@ def _wallet(mail: Mail, config: Config) -> Facts | None:
     by = actors.names(mail.tenant_id, [data["by"]]).get(data["by"], data["by"])
     networks = [chains.name_of(chain_id, config) for chain_id in data["chain_ids"] or []]
     return {
-        "is_xpub": data["kind"] == WalletKind.XPUB,
         "address": data["address"],
         "former_address": data["former_address"],
         "networks": ", ".join(plain(each, NAME) for each in networks),

@@ -87,8 +87,8 @@ class Asked:
 
 
 def wallets(tenant_id: str) -> dict[str, Wallet]:
-    """Return the tenant's wallets of an address by their ids, former ones too, oldest first."""
-    of_tenant = (Wallet.tenant_id == tenant_id) & Wallet.owner.is_null(False)
+    """Return the tenant's wallets by their ids, former ones too, oldest first."""
+    of_tenant = Wallet.tenant_id == tenant_id
     rows = Wallet.select().where(of_tenant).order_by(Wallet.created_at, Wallet.id)
     return {wallet.id: wallet for wallet in rows}
 
@@ -112,7 +112,7 @@ def _in_pages(
     pages: Iterator[list[Any]], cursor: Block, now: datetime, is_owner_confirmed: bool
 ) -> Iterator[Order]:
     for page in pages:
-        held, pending = collections.held_atomic(page), _pending_atomic(page, cursor)
+        held, pending = collections.held(page), _pending_atomic(page, cursor)
         for account in page:
             final = held[account.id] - pending.get(account.id, 0)
             blocked = None

@@ -23,7 +23,6 @@ from ticketing.services import chains, node_slots, stated_addresses
 from ticketing.services.money import collectable, safe_files, unassigned
 from ticketing.services.money.collectable import Asked, Order
 from ticketing.services.payments import fresh_look
-from ticketing.services.wallets import issuing
 
 MOST_TRANSACTIONS = 10
 MOST_SECONDS = 15.0
@@ -176,7 +175,7 @@ class _Draft:
 
     @property
     def owner(self) -> str:
-        return str(self.wallet.owner)
+        return self.wallet.owner
 
 
 class _Search:
@@ -258,7 +257,7 @@ class _Search:
             if is_confirmed or chain.chain_id in wallet.chain_ids:
                 continue
             if self._holdings.pop(wallet.id):
-                owners.append(str(wallet.owner))
+                owners.append(wallet.owner)
         if owners:
             error = OwnerNotConfirmed(
                 f"Money would go to {', '.join(owners)} on {chain.name}. Confirm that this is yours"
@@ -287,7 +286,7 @@ class _Search:
             self._sort(draft)
         # Those that failed came last. The owners are in the order of their wallets again.
         owners = [wallet.owner for wallet in self._wallets.values()]
-        self._found.transactions.sort(key=lambda each: owners.index(each.owner))
+        self._found.transactions.sort(key=lambda each: owners.index(each.owner or ""))
 
     def _held(self, orders: Sequence[Order]) -> list[int]:
         token = self._found.token_address
@@ -313,7 +312,7 @@ class _Search:
         What a gathering receiver holds moves with any other collection of its wallet.
         """
         wallets = [self._wallets[wallet_id] for wallet_id in self._holdings]
-        gathering = [issuing.gathering_address(str(wallet.owner)) for wallet in wallets]
+        gathering = [wallet.gathering for wallet in wallets]
         held = self._node.holdings(self._found.token_address, gathering) if wallets else []
         for wallet, gathered in zip(wallets, held, strict=True):
             holdings = self._holdings[wallet.id]

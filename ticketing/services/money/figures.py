@@ -25,7 +25,7 @@ refunded 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -33,7 +33,6 @@ from typing import Any
 from peewee import SQL, Case, fn
 
 from ticketing import clock
-from ticketing.chain import units
 from ticketing.chain.registry import LOOK_ALIKES, REGISTRY, Chain
 from ticketing.constants import IntentStatus
 from ticketing.models.collections import Collection
@@ -57,7 +56,6 @@ from ticketing.services.orders import accounts
 class Figures:
     """The figures in micro-units. The module's docstring defines them.
 
-    `to_sweep`: what orders of an extended public key held when their balances were read last.
     `ready`: all that the next collections move, of tokens that orders are paid in now.
     """
 
@@ -70,7 +68,6 @@ class Figures:
     waived: int = 0
     collected: int = 0
     to_collect: Sum = NOTHING
-    to_sweep: Sum = NOTHING
     unknown_orders: Sum = NOTHING
     unassigned_at_gathering: int = 0
     ready: Sum = NOTHING
@@ -130,8 +127,7 @@ def forgiven(tenant_id: str) -> Sum:
 
 def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
     """Return the figures of a tenant from the books. No node is asked."""
-    found = _sums(tenant_id)
-    sums, to_sweep = found.by_place, _to_sweep(tenant_id, found.paid_wallets)
+    sums = _sums(tenant_id)
     collected_elsewhere = _collected_elsewhere(tenant_id)
     unknown = unassigned.of_tenant(tenant_id)
     known = chains.states()
@@ -165,7 +161,6 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
                 waived=waived,
                 collected=collected + collected_elsewhere.get(place, 0),
                 to_collect=to_collect,
-                to_sweep=to_sweep.get(place, Sum()),
                 unknown_orders=apart.unknown_orders,
                 unassigned_at_gathering=apart.at_gathering,
                 ready=all_of_it if is_payable else Sum(),
@@ -174,20 +169,10 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
     return Money(rows)
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """Sums over the accounts of a tenant, and the wallets of orders that were paid at home.
-
-    `by_place`: (received, owed, refunded, waived, rest, open, out of reach) by chain and token.
-    """
-
-    by_place: dict[tuple[int, str], tuple[int, ...]]
-    paid_wallets: Set[str]
-
-
-def _sums(tenant_id: str) -> _Sums:
+def _sums(tenant_id: str) -> dict[tuple[int, str], tuple[int, ...]]:
+    """Return (received, owed, refunded, waived, rest, open, out of reach) by chain and token."""
     # An index has the orders by these columns.
-    of_wallet = (PaymentIntent.chain_id, PaymentIntent.token_address, PaymentIntent.wallet)
+    of_place = (PaymentIntent.chain_id, PaymentIntent.token_address)
     summed = (
         PaymentIntent.amount_received,
         PaymentIntent.refund_due,
@@ -196,26 +181,24 @@ def _sums(tenant_id: str) -> _Sums:
         Case(None, [(IS_LIVE, REST)], 0),
     )
     rows: Iterable[Any] = (
-        PaymentIntent.select(*of_wallet, *(fn.SUM(each) for each in summed))
+        PaymentIntent.select(*of_place, *(fn.SUM(each) for each in summed))
         .where(PaymentIntent.tenant == tenant_id, HAS_MONEY)
-        .group_by(*of_wallet)
+        .group_by(*of_place)
         .tuples()
     )
     by_place: dict[tuple[int, str], tuple[int, ...]] = {}
-    paid_wallets = set()
 
     def add(place: tuple[int, str], sums: Iterable[Any]) -> None:
         before = by_place.get(place, (0,) * 7)
         # Postgres sums as Decimal.
         by_place[place] = tuple(one + int(other) for one, other in zip(before, sums, strict=True))
 
-    for chain_id, token, wallet_id, received, owed, refunded, waived, open_ in rows:
-        paid_wallets.add(wallet_id)
+    for chain_id, token, received, owed, refunded, waived, open_ in rows:
         rest = received - refunded - waived - owed
         add((chain_id, token), (received, owed, refunded, waived, rest, open_, 0))
     for chain_id, token, *sums in _elsewhere(tenant_id):
         add((chain_id, token), sums)
-    return _Sums(by_place, paid_wallets)
+    return by_place
 
 
 def _elsewhere(tenant_id: str) -> Iterable[Any]:
@@ -253,56 +236,3 @@ def _collected_elsewhere(tenant_id: str) -> dict[tuple[int, str], int]:
     )
     rows: Iterable[Any] = collected.tuples()
     return {(chain_id, token): int(amount) for chain_id, token, amount in rows}
-
-
-def _to_sweep(tenant_id: str, paid_wallets: Set[str]) -> dict[tuple[int, str], Sum]:
-    """Return what addresses of an extended public key hold. `paid_wallets`: see _Sums.
-
-    Nobody reports a sweep: the worker reads the balances of orders that have ended from time to
-    time. Until then, what was received counts.
-    """
-    of_receivers = collectable.wallets(tenant_id).keys()
-    # `wallet export` says LIVE of an early order until its payment is final.
-    is_over = ~IS_LIVE & ~PaymentIntent.early
-    found: dict[tuple[int, str], Sum] = {}
-    for model, query in (
-        (PaymentIntent, _paid_at_home(tenant_id, paid_wallets - of_receivers)),
-        (StrayAccount, _paid_elsewhere(tenant_id, of_receivers)),
-    ):
-        if query is None:
-            continue
-        of_place = model.chain_id, model.token_address
-        ended = query.where(is_over)
-        unread = ended.where(model.swept_balance.is_null()).group_by(*of_place)
-        sums = unread.select(*of_place, fn.COUNT(model.id), fn.SUM(model.amount_received))
-        for chain_id, token_address, count, amount in sums.tuples():
-            place = chain_id, token_address
-            found[place] = found.get(place, Sum()) + Sum(int(count), int(amount))
-        held = ended.where(model.swept_balance != "0")
-        held = held.select(*of_place, model.token_decimals, model.swept_balance)
-        # Atomic units of some tokens are more than a BIGINT.
-        for chain_id, token_address, decimals, balance in held.tuples():
-            place = chain_id, token_address
-            amount = units.from_atomic(int(balance), decimals)[0]
-            found[place] = found.get(place, Sum()) + Sum(1, amount)
-    return found
-
-
-def _paid_at_home(tenant_id: str, wallet_ids: Set[str]) -> Any:
-    """Select the paid orders of some wallets. Without wallets: None, no order has to be read."""
-    if not wallet_ids:
-        return None
-    of_tenant = PaymentIntent.tenant == tenant_id
-    return PaymentIntent.select().where(
-        of_tenant, HAS_MONEY, PaymentIntent.wallet.in_(list(wallet_ids))
-    )
-
-
-def _paid_elsewhere(tenant_id: str, of_receivers: Iterable[str]) -> Any:
-    """Select the stray accounts with money that belong to other wallets than these."""
-    query = StrayAccount.select().join(PaymentIntent)
-    return query.where(
-        StrayAccount.tenant_id == tenant_id,
-        StrayAccount.amount_received > 0,
-        PaymentIntent.wallet.not_in(list(of_receivers)),
-    )

@@ -10,7 +10,6 @@ from peewee import SQL, fn
 
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.stray_accounts import Account
-from ticketing.models.wallets import Wallet
 from ticketing.services.money.collectable import Sum
 from ticketing.services.orders import accounts
 from ticketing.services.orders.accounts import Kind
@@ -26,8 +25,7 @@ class OwedOn:
 
     `listed`: an account can sign a list of these. `unstated`: the buyer has not said where to.
     `waiting`: the buyer has stated an address that does not count yet.
-    `by_hand`: orders of an extended public key, which are on no list. `marked`: those that the
-    organizer marked as paid by hand.
+    `by_hand`: the organizer marked it as paid by hand.
     """
 
     chain_id: int
@@ -36,7 +34,6 @@ class OwedOn:
     unstated: Sum
     waiting: Sum
     by_hand: Sum
-    marked: Sum
 
 
 @dataclass(frozen=True)
@@ -59,11 +56,7 @@ def read(tenant_id: str) -> Owed:
         oldest.extend(due.order_by(kind.model.id).limit(OLDEST))
     networks = _networks(tenant_id) if oldest else []
     orders = sum(
-        each.listed.orders
-        + each.unstated.orders
-        + each.waiting.orders
-        + each.by_hand.orders
-        + each.marked.orders
+        each.listed.orders + each.unstated.orders + each.waiting.orders + each.by_hand.orders
         for each in networks
     )
     return Owed(networks, orders, sorted(oldest, key=accounts.place)[:OLDEST])
@@ -83,12 +76,12 @@ def names(tenant_id: str, intent_ids: Collection[str]) -> Mapping[str, str]:
 
 def _networks(tenant_id: str) -> Sequence[OwedOn]:
     sums: dict[tuple[int, str], dict[str, Sum]] = {}
-    none = dict.fromkeys(("listed", "unstated", "waiting", "by_hand", "marked"), Sum())
+    none = dict.fromkeys(("listed", "unstated", "waiting", "by_hand"), Sum())
     for kind in accounts.KINDS:
         for chain_id, token_address, *ways, orders, amount in _sums(kind, tenant_id):
-            is_xpub, is_marked, is_unstated, waits = ways
+            is_by_hand, is_unstated, waits = ways
             way = "waiting" if waits else "unstated" if is_unstated else "listed"
-            way = "by_hand" if is_xpub else "marked" if is_marked else way
+            way = "by_hand" if is_by_hand else way
             of_place = sums.setdefault((chain_id, token_address), {**none})
             # Postgres sums as Decimal.
             of_place[way] += Sum(int(orders), int(amount))
@@ -99,17 +92,12 @@ def _sums(kind: Kind, tenant_id: str) -> Iterable[Any]:
     """Return what is due by network, token, and the ways in which it is paid back."""
     model = kind.model
     of_place = model.chain_id, model.token_address
-    ways = (
-        Wallet.owner.is_null(),
-        model.refund_by_hand_at.is_null(False),
-        model.refund_address.is_null(),
-    )
+    ways = model.refund_by_hand_at.is_null(False), model.refund_address.is_null()
     waits = payee_states.waiting(kind).alias("waits")
     due = fn.SUM(model.refund_due - model.refund_pending)
     query = (
         kind.few_of_tenant(tenant_id)
         .select(*of_place, *ways, waits, fn.COUNT(model.id), due)
-        .join_from(PaymentIntent, Wallet)
         .where(kind.to_refund)
         .group_by(*of_place, *ways, SQL("waits"))
     )

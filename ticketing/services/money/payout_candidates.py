@@ -12,10 +12,9 @@ from ticketing.chain import units
 from ticketing.chain.refunded_events import ListedPayment
 from ticketing.chain.registry import Chain
 from ticketing.constants import PayoutReason
-from ticketing.models.payment_intents import SET_ASIDE, PaymentIntent
+from ticketing.models.payment_intents import SET_ASIDE
 from ticketing.models.payouts import PassedId, Payout, PayoutEvent
 from ticketing.models.stray_accounts import Account
-from ticketing.models.wallets import Wallet
 from ticketing.services.money.collectable import Sum
 from ticketing.services.money.payout_lists import (
     ORDERS_PER_TRANSACTION,
@@ -68,15 +67,11 @@ class Due:
 
 
 def due(kind: Kind, wanted: Wanted) -> ModelSelect[Any]:
-    """Select the accounts of address wallets that owe something, final or not."""
-    of_address = Wallet.select(Wallet.id).where(
-        Wallet.tenant_id == wanted.tenant_id, Wallet.owner.is_null(False)
-    )
+    """Select the accounts that owe something, final or not."""
     return kind.few_of_tenant(wanted.tenant_id).where(
         kind.owing,
         kind.model.chain_id == wanted.chain.chain_id,
         kind.model.token_address == wanted.token_address,
-        PaymentIntent.wallet.in_(of_address),
     )
 
 

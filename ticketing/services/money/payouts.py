@@ -12,8 +12,7 @@ nodes have seen its payments (services/payments/witnesses.py), if no earlier id 
 counted.
 
 Each list is stored before it is answered. From then on, the worker reads what is paid with its ids,
-and books it: services/payments/payout_events.py. Orders of xpub wallets are never here: their
-refunds are sent from their addresses (`tools.sweep`), and two ways could both pay.
+and books it: services/payments/payout_events.py.
 """
 
 from __future__ import annotations

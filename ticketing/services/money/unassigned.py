@@ -59,13 +59,13 @@ def places(chain_id: int, *, with_named: bool) -> Iterator[Sequence[Place]]:
 
 def with_money(chain_id: int) -> Sequence[Place]:
     """Return the receivers that held something when they were read last, at most PAGE."""
-    wallets = {wallet.id: wallet for wallet in Wallet.select().where(Wallet.owner.is_null(False))}
+    wallets = {wallet.id: wallet for wallet in Wallet.select()}
     rows = UnassignedMoney.select().where(UnassignedMoney.chain_id == chain_id).limit(PAGE)
     return [_place(wallets[row.wallet_id], row.address_index) for row in rows]
 
 
 def _places(chain_id: int, *, with_named: bool) -> Iterator[Place]:
-    wallets = list(Wallet.select().where(Wallet.owner.is_null(False)))
+    wallets = list(Wallet.select())
     for wallet in wallets:
         yield _place(wallet, GATHERING)
     is_new = SkippedIndexes.skipped_at > clock.now() - WATCHED_FOR
@@ -83,7 +83,7 @@ def _places(chain_id: int, *, with_named: bool) -> Iterator[Place]:
 
 def _place(wallet: Wallet, index: int) -> Place:
     if index == GATHERING:
-        return Place(wallet, index, issuing.gathering_address(str(wallet.owner)))
+        return Place(wallet, index, wallet.gathering)
     return Place(wallet, index, issuing.address_of(wallet, index))
 
 

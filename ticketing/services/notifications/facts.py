@@ -183,13 +183,13 @@ def refund_waived(account: Account, amount: int) -> Fact:
 def wallet_change_requested(said: Data) -> Fact:
     """A change of the wallet waits. `said`: the new wallet, the former address, when, and by whom.
 
-    It has the addresses that people see when they are paid, no xpub and no secret.
+    It has the addresses that people see when they are paid, and no secret.
     """
     return NotificationType.WALLET_CHANGE_REQUESTED, said
 
 
 def wallet_changed(said: Data) -> Fact:
-    """New orders are paid to another address or account, or on a further network."""
+    """New orders are paid to another address, or on a further network."""
     return NotificationType.WALLET_CHANGED, said
 
 

@@ -30,8 +30,6 @@ voids.py: what one admission's void owes; when it is refused (inside, transferre
 resales.py: sells on what was given back: the oldest seats become void for a new order
 event_voids.py: voids all admissions of an event that services/catalog/events.py cancels, those of
     people inside too
-wallet_export.py, refund_export.py: which addresses may be swept; which refunds can be sent from the
-    payment address
 reconciliation.py, stock_rules.py, reconciled_vouchers.py, reconciled_strays.py, rule_scope.py: the
     rules that must always hold, as SQL
 address_check.py: computes the addresses of orders again, from their wallets, for `reconcile`

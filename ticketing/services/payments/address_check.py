@@ -3,8 +3,8 @@
 An address that does not follow from its order's wallet is one that the organizer may not be able to
 empty: a wrong row, or somebody who changed it. No rule in SQL can find it.
 
-A receiver takes 23 microseconds of CPU, an address of an xpub 246. The command checks all, in
-pages. A request checks the newest RECENT, in half a second: a change that goes on shows there.
+An address takes 23 microseconds of CPU. The command checks all, in pages. A request checks the
+newest RECENT: a change that goes on shows there.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from ticketing.chain.node import Node
 from ticketing.models.stray_accounts import Account
 from ticketing.services import chains
 from ticketing.services.payments import booking, collections, watched_orders
-from ticketing.services.payments.collections import Held
 
 log = logging.getLogger(__name__)
 
@@ -45,23 +44,19 @@ def compare(node: Node, chain_id: int, accounts: Sequence[Account], at: Block) -
     """Compare the balances of accounts of ended orders with the books. RpcError.
 
     Return those with an unexplained balance. Their logs must be searched. A search also begins for
-    each receiver that may have been paid and collected in the newest gap: see end_explained.
+    each one that may have been paid and collected in the newest gap: see end_explained.
     """
     pairs = balances(node, accounts, at)
     held = collections.held([account for account, _ in pairs])
-    checks = [(account, balance, held[account.id]) for account, balance in pairs]
-    explained = [check for check in checks if watched_orders.is_explained(*check)]
-    _search_skipped(
-        node, chain_id, [account for account, _, its_held in explained if its_held.is_exact]
-    )
+    explained = [each for each in pairs if each[1] == held[each[0].id]]
+    _search_skipped(node, chain_id, [account for account, _ in explained])
     watched_orders.note_balances(explained, at)
-    explained_ids = {account.id for account, _, _ in explained}
-    to_search = [check for check in checks if check[0].id not in explained_ids]
-    for account, balance, its_held in to_search:
-        begin(account, balance, its_held, at)
+    to_search = [each for each in pairs if each[1] != held[each[0].id]]
+    for account, balance in to_search:
+        begin(account, balance, held[account.id], at)
         # A payment that arrived just now is above the cursor. The worker finds it by its log.
         watched_orders.watch_again(account, at.time)
-    return [account for account, _, _ in to_search]
+    return [account for account, _ in to_search]
 
 
 def end_explained(
@@ -69,10 +64,10 @@ def end_explained(
 ) -> list[Account]:
     """End searches of the newest gap that have nothing to find, as the balance shows. RpcError.
 
-    Return all others. One that began because of a balance always goes on: the owner may have taken
-    the money since. So does that of a receiver that has code: a payment and its collection may both
-    be missing, and the balance is right without them. A recorded collection proves nothing: the
-    same receiver may have been collected once more.
+    Return all others. One that began because of a balance always goes on: somebody may have
+    collected the money since. So does that of a receiver that has code: a payment and its
+    collection may both be missing, and the balance is right without them. A recorded collection
+    proves nothing: the same receiver may have been collected once more.
 
     Example: in the gap, 25 were paid to an order's receiver, and a stranger collected them. Before
     and after, it holds 0. But to collect made its code.
@@ -81,13 +76,8 @@ def end_explained(
     of_gap = [account for account in accounts if account.search_to == last_skipped]
     pairs = balances(node, of_gap, at)
     held = collections.held([account for account, _ in pairs])
-    explained = [
-        account
-        for account, balance in pairs
-        if watched_orders.is_explained(account, balance, held[account.id])
-    ]
-    exact = [account for account in explained if held[account.id].is_exact]
-    with_code = _with_code(node, exact)
+    explained = [account for account, balance in pairs if balance == held[account.id]]
+    with_code = _with_code(node, explained)
     ended = [account for account in explained if account.id not in with_code]
     watched_orders.end_searches(ended, at)
     ended_ids = {account.id for account in ended}
@@ -117,19 +107,19 @@ def _with_code(node: Node, receivers: Sequence[Account]) -> set[str]:
     return {of_address[each] for each in node.with_code(list(of_address))} if of_address else set()
 
 
-def begin(account: Account, balance: int, held: Held, at: Block) -> None:
+def begin(account: Account, balance: int, held: int, at: Block) -> None:
     """Store that an account's logs up to a block must be searched."""
     if account.search_to is None:
-        than = "more" if balance > held.atomic else "less"
+        than = "more" if balance > held else "less"
         log.warning("order %s holds %s than its logs showed: reading them again", account.id, than)
-    watched_orders.note_unexplained(account, balance, held, at)
+    watched_orders.note_unexplained(account, balance, at)
 
 
 def go_on(node: Node, account: Account, most_ranges: int | None = None) -> int:
     """Search some ranges of an account's logs, record what they show, and store the progress.
 
-    Of a receiver, what it sent is read, too: collections. By sender, because its owner may be a
-    busy address, and all its transfers would be read for each order.
+    What the receiver sent is read, too: collections. By sender, because its owner may be a busy
+    address, and all its transfers would be read for each order.
 
     `most_ranges` None: search to the end. Return how many ranges were read. RpcError.
     """
@@ -142,8 +132,8 @@ def go_on(node: Node, account: Account, most_ranges: int | None = None) -> int:
         booking.book_search(account, [], to.number)
         return 0
     count = 0
-    senders = [terms.address] if collections.receivers_among([account]) else []
-    ranges = node.old_transfers(terms.token_address, [terms.address], first, to, senders=senders)
+    address = [terms.address]
+    ranges = node.old_transfers(terms.token_address, address, first, to, senders=address)
     for chunk in islice(ranges, most_ranges):
         if chunk.left_out:
             # The node will not change that. Later the balance shows what is missing.

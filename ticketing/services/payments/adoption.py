@@ -40,7 +40,6 @@ _SHARED = (
     "search_to",
     "swept_at",
     "swept_balance",
-    "swept_surplus",
 )
 """The columns that an order and a stray account have in common."""
 

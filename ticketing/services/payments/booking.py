@@ -209,7 +209,7 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
         settle_on(intent, terms.chain_id, as_of, may_expire=may_expire)
         drops = intent.status == IntentStatus.EXPIRED != before
         if (drops or to_drop) and (
-            view.balance is None or not collections.held([intent])[intent.id].may_be(view.balance)
+            view.balance is None or view.balance != collections.held([intent])[intent.id]
         ):
             raise ChainUnavailable
         return intent

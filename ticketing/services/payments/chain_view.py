@@ -18,7 +18,7 @@ from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.stray_accounts import Account
 from ticketing.services import chains, counters
-from ticketing.services.payments import block_history, collections, payments
+from ticketing.services.payments import block_history, payments
 
 RANGES_PER_LOOK = 4
 """How many requests for logs one call may send."""
@@ -110,7 +110,7 @@ def _look(node: Node, chain: Chain, intent: PaymentIntent, to_drop: bool) -> Cha
     # It cannot be proved that blocks after a gap follow the cursor.
     link = after if after is not None and first <= after.number + 1 else None
     may_drop = to_drop or head.time > intent.expires_at
-    senders = [terms.address] if may_drop and collections.receivers_among([intent]) else []
+    senders = [terms.address] if may_drop else []
     transfers: list[Transfer] = []
     ranges = node.transfers(
         terms.token_address, [terms.address], first, head, after=link, senders=senders

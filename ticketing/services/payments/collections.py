@@ -2,7 +2,6 @@
 
 A receiver can send only to its owner and to its gathering receiver (docs/receivers.md). Each such
 transfer is a row. So what a receiver must hold is known exactly: its payments less its collections.
-What the owner of an xpub took is not recorded.
 
 A collection changes no status and nothing that is owed. The worker reads collections by their
 recipients, two for each wallet, however many orders there are. It therefore also reads what
@@ -11,7 +10,6 @@ strangers send to an owner. A search of one order reads them by their sender ins
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from peewee import fn
@@ -24,44 +22,21 @@ from ticketing.models.stray_accounts import Account
 from ticketing.models.wallets import Wallet
 from ticketing.services.orders import accounts
 from ticketing.services.payments import payments
-from ticketing.services.wallets import issuing
 
 SENDERS_PER_QUERY = 1000
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Held:
-    """What an order's address must hold, in atomic units: its payments less its collections.
-
-    `is_exact`: the address is a receiver. Of an xpub, it is the most: the owner may have taken some
-    of it, and nobody has recorded that.
-    """
-
-    atomic: int
-    is_exact: bool
-
-    def may_be(self, balance: int) -> bool:
-        """Return whether the books allow this balance.
-
-        Example: 10 are held. A balance of 12 is a payment that is not recorded. A balance of 4 is
-        allowed of an xpub: the owner took 6. Of a receiver it is a collection that is not recorded,
-        and the payment that made it possible may not be recorded either.
-        """
-        return balance == self.atomic if self.is_exact else balance <= self.atomic
-
-
 def recipients() -> frozenset[str]:
     """Return to whom receivers may have passed money on: for each wallet, two addresses."""
     rows: Iterable[Any] = (
-        Wallet.select(Wallet.owner)
-        .where(Wallet.owner.is_null(False), Wallet.next_index > 1)
+        Wallet.select(Wallet.owner, Wallet.gathering)
+        .where(Wallet.next_index > 1)
         .distinct()
         .tuples()
     )
-    owners = [owner for (owner,) in rows]
-    return frozenset([*owners, *map(issuing.gathering_address, owners)])
+    return frozenset(address for row in rows for address in row)
 
 
 def record(chain_id: int, token_address: str, transfers: Sequence[Transfer]) -> None:
@@ -92,34 +67,20 @@ def record(chain_id: int, token_address: str, transfers: Sequence[Transfer]) -> 
         collected[account.id] = total
 
 
-def held(found: Sequence[Account]) -> dict[str, Held]:
-    """Return what the address of each account must hold of its token, by the account's id."""
-    booked = payments.booked_atomic(found)
-    exact = receivers_among(found)
-    collected = _collected([account for account in found if account.id in exact])
+def held(found: Sequence[Account]) -> dict[str, int]:
+    """Return what the address of each account must hold, in atomic units, by the account's id.
+
+    It is exact: payments less collections. Example: 10 are held. A balance of 12 shows a payment
+    that is not recorded. A balance of 4 shows a collection that is not recorded, and the payment
+    that made it possible may not be recorded either.
+    """
+    booked, collected = payments.booked_atomic(found), _collected(found)
     result = {}
     for account in found:
         amount, dust = collected.get(account.id, (0, 0))
         taken = units.to_atomic(amount, account.terms.decimals) + dust
-        result[account.id] = Held(booked[account.id] - taken, account.id in exact)
+        result[account.id] = booked[account.id] - taken
     return result
-
-
-def held_atomic(found: Sequence[Account]) -> dict[str, int]:
-    """Return what the address of each account must hold, in atomic units: see Held."""
-    return {account_id: each.atomic for account_id, each in held(found).items()}
-
-
-def receivers_among(found: Iterable[Account]) -> set[str]:
-    """Return the ids of those accounts whose address is a receiver."""
-    wallet_of = {account.id: account.wallet_id for account in found}
-    rows: Iterable[Any] = (
-        Wallet.select(Wallet.id)
-        .where(Wallet.id.in_(list(set(wallet_of.values()))), Wallet.owner.is_null(False))
-        .tuples()
-    )
-    of_address = {wallet_id for (wallet_id,) in rows}
-    return {account_id for account_id, wallet_id in wallet_of.items() if wallet_id in of_address}
 
 
 def collected_of(found: Sequence[Account]) -> set[str]:
@@ -136,22 +97,16 @@ def _receivers(chain_id: int, token_address: str, senders: Iterable[str]) -> dic
     asked = sorted(senders)
     for start in range(0, len(asked), SENDERS_PER_QUERY):
         some = accounts.at(chain_id, token_address, asked[start : start + SENDERS_PER_QUERY])
-        found |= {address: each for address, each in some.items() if _owner_of(each) is not None}
+        found |= some
     return found
-
-
-def _owner_of(account: Account) -> str | None:
-    """Return whom the receiver of an account pays. None: its address is of an xpub."""
-    wallet = account.order.wallet
-    return None if wallet is None else wallet.owner
 
 
 def _is_collection(transfer: Transfer, issued: dict[str, Account]) -> bool:
     account = issued.get(transfer.sender)
-    owner = None if account is None else _owner_of(account)
-    if owner is None:
+    if account is None:
         return False
-    return transfer.recipient in (owner, issuing.gathering_address(owner))
+    wallet = account.order.wallet
+    return wallet is not None and transfer.recipient in (wallet.owner, wallet.gathering)
 
 
 def _collected(found: Iterable[Account]) -> dict[str, tuple[int, int]]:

@@ -279,8 +279,9 @@ def _is_known(transfer: Transfer, counted: Mapping[tuple[str, int], Payment]) ->
 def _collected_among(transfers: Sequence[Transfer]) -> set[Transfer]:
     """Return those transfers that a receiver made to its own owner. No buyer paid them.
 
-    An owner is usually no payment address. But an account can issue it, if the owner is one of the
-    account's own addresses. Anybody can collect, so a buyer could let others' money pay his order.
+    An owner is usually no payment address. But an organizer can predict the addresses of its next
+    orders, and name one as an owner. Anybody can collect, so a buyer could let others' money pay
+    that order.
 
     A gathering receiver can pay its owner only. So its address shows whose it is, also if the owner
     is a wallet of another installation.
@@ -291,7 +292,7 @@ def _collected_among(transfers: Sequence[Transfer]) -> set[Transfer]:
     rows: Iterable[Any] = (
         PaymentIntent.select(PaymentIntent.address, Wallet.owner)
         .join(Wallet)
-        .where(PaymentIntent.address.in_(senders), Wallet.owner.is_null(False))
+        .where(PaymentIntent.address.in_(senders))
         .tuples()
     )
     owners = dict(rows)

@@ -93,14 +93,14 @@ def collections_fit_strays(scope: Scope) -> Rows:
             | (StrayAccount.intent != Collection.intent)
             | (StrayAccount.chain_id != Collection.chain_id)
             | (StrayAccount.token_address != Collection.token_address)
-            | Wallet.owner.is_null(),
+            | Collection.recipient.not_in((Wallet.owner, Wallet.gathering)),
         )
     )
     if scope.tenant_id is not None:
         query = query.where(PaymentIntent.tenant == scope.tenant_id)
     misfits: Iterable[Any] = query.order_by(Collection.id).limit(BREACHES_PER_RULE).tuples()
     for collection, account in misfits:
-        yield [collection, account], "its chain, token or wallet is not that of its stray account"
+        yield [collection, account], "its chain, token or recipient is not that of its account"
 
 
 def every_stray_unit_accounted(scope: Scope) -> Rows:

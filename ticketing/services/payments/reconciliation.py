@@ -268,7 +268,7 @@ def one_address_one_intent(scope: Scope) -> Rows:
 
 
 def collections_fit_intents(scope: Scope) -> Rows:
-    """A collection is on the chain and in the token of its intent, whose address is a receiver."""
+    """A collection is on the chain and in the token of its intent, and paid its wallet."""
     # An intent is not looked up for its collections: these are fewer.
     query = (
         Collection.select(Collection.id, PaymentIntent.id)
@@ -279,13 +279,13 @@ def collections_fit_intents(scope: Scope) -> Rows:
             (Collection.chain_id != PaymentIntent.chain_id)
             | (Collection.token_address != PaymentIntent.token_address)
             | PaymentIntent.token_address.is_null()
-            | Wallet.owner.is_null(),
+            | Collection.recipient.not_in((Wallet.owner, Wallet.gathering)),
         )
     )
     query = of_tenant(query, PaymentIntent, scope.tenant_id).order_by(PaymentIntent.id)
     misfits: Iterable[Any] = query.limit(BREACHES_PER_RULE).tuples()
     for collection, intent in misfits:
-        yield [collection, intent], "its chain, token or wallet is not that of its intent"
+        yield [collection, intent], "its chain, token or recipient is not that of its intent"
 
 
 RULES: dict[str, Callable[[Scope], Rows]] = {

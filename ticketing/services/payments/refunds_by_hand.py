@@ -9,14 +9,12 @@ from ticketing import clock
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundListed
 from ticketing.models.stray_accounts import Account
-from ticketing.models.wallets import Wallet
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.orders import accounts, intents
 from ticketing.services.payments import payout_events, refunds, restored_payouts, settlement
 from ticketing.services.payments.refunds import RefundOwed
 
-_OF_XPUB = "Refunds of an extended public key are sent by tools.sweep. They cannot be marked."
 _NOT_READ = "A backup was restored. The worker reads what was paid since then. Retry in a minute."
 
 
@@ -65,9 +63,6 @@ def _check(locked: Account) -> None:
     """
     if not locked.refund_due_now:
         raise NoRefundDue
-    is_address = Wallet.owner.is_null(False)
-    if not Wallet.select().where(Wallet.id == locked.wallet_id, is_address).exists():
-        raise RefundListed(_OF_XPUB)
     chain_id = locked.terms.chain_id
     if restored_payouts.is_catching_up(chain_id):
         raise ChainUnavailable(_NOT_READ)

@@ -149,9 +149,8 @@ def _unknown(intent: PaymentIntent, state: ChainState) -> StrayAccount:
 
 
 def _paid(kind: Kind, chain_id: int) -> ModelSelect[Any]:
-    """Select the accounts of address wallets on a chain that were ever paid."""
-    of_address = Wallet.select(Wallet.id).where(Wallet.owner.is_null(False))
+    """Select the accounts on a chain that were ever paid."""
     query: ModelSelect[Any] = PaymentIntent.select().where(HAS_MONEY)
     if kind is accounts.STRAYS:
         query = StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent)
-    return query.where(kind.model.chain_id == chain_id, PaymentIntent.wallet.in_(of_address))
+    return query.where(kind.model.chain_id == chain_id)

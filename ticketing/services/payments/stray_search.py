@@ -106,12 +106,7 @@ def _receivers_without(senders: Group[str], token: Token) -> Sequence[PaymentInt
     """Return the orders whose receivers are among the senders, and have no account here."""
     known = accounts.at(token.chain.chain_id, token.address, senders) if senders else {}
     others = [each for each in senders if each not in known]
-    query = (
-        PaymentIntent.select()
-        .join(Wallet)
-        .where(PaymentIntent.address.in_(others), Wallet.owner.is_null(False))
-    )
-    return list(query) if others else []
+    return list(PaymentIntent.select().where(PaymentIntent.address.in_(others))) if others else []
 
 
 def _open(intent: PaymentIntent, token: Token) -> None:
@@ -162,9 +157,9 @@ def is_in_reach(wallet: Wallet | None, chain_id: int) -> bool:
 
 
 def _controls(wallet: Wallet | None, chain_id: int, state: ChainState | None) -> bool:
-    if wallet is None or wallet.owner is None:
-        return True
-    return wallet.takes(chain_id) and state is not None and bool(state.has_receivers)
+    if wallet is None or state is None:
+        return False
+    return wallet.takes(chain_id) and bool(state.has_receivers)
 
 
 def reach(chain_id: int) -> None:

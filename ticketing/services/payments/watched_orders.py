@@ -17,7 +17,6 @@ from ticketing.models.payment_intents import AWAITING, EARLY, UNSETTLED, Payment
 from ticketing.models.prepared import Prepared
 from ticketing.models.stray_accounts import SEARCHED, Account, StrayAccount
 from ticketing.services.payments import block_history
-from ticketing.services.payments.collections import Held
 
 SWEEP_EVERY = timedelta(minutes=1)
 COLD_ADDRESSES_PER_SWEEP = 1000
@@ -152,47 +151,20 @@ def _ended(chain_id: Any) -> ModelSelect[PaymentIntent]:
     return PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, has_ended)
 
 
-def is_explained(account: Account, balance: int, held: Held) -> bool:
-    """Return whether the books explain a balance, in the token's own units.
-
-    The balance of a receiver must be what the books say. For any other the logs are searched. Of an
-    xpub, a balance above that is never explained. One below it is explained if the owner took
-    everything, or if nothing else changed since the last check.
-
-    Example: 10 are booked to an address of an xpub. At the first check, 10 or less are explained,
-    12 are not. It is 4: the owner took 6. At the next check, 4 are explained, and 0: the owner took
-    the rest. 7 are not: 3 arrived that are not booked.
-
-    Example: 25 were paid to a receiver, collected, and paid again. The collection is booked, so 0
-    are held. The balance of 25 is not explained: the second payment is searched for.
-    """
-    surplus = balance - held.atomic
-    if held.is_exact:
-        return surplus == 0
-    if surplus > 0 or account.swept_balance is None:
-        return surplus <= 0
-    before = int(account.swept_surplus or 0)
-    took_all = surplus < before and balance in (0, int(account.swept_balance))
-    return surplus == before or took_all
-
-
-def note_balances(checks: Sequence[tuple[Account, int, Held]], at: Block) -> None:
+def note_balances(checks: Sequence[tuple[Account, int]], at: Block) -> None:
     """Store explained balances. All transfers up to `at` are known, unless a search is running.
 
-    `checks` has for each account the balance of its address, and what it must hold.
+    `checks` has the balance of each account's address.
     """
     of_balance: dict[tuple[Any, ...], list[str]] = defaultdict(list)
-    for account, balance, held in checks:
+    for account, balance in checks:
         place = account.chain_id, account.token_address
-        of_balance[type(account), *place, str(balance), str(balance - held.atomic)].append(
-            account.id
-        )
-    for (model, chain_id, token, balance_text, surplus), account_ids in of_balance.items():
+        of_balance[type(account), *place, str(balance)].append(account.id)
+    for (model, chain_id, token, balance_text), account_ids in of_balance.items():
         checked = Case(None, [(model.search_to.is_null(), at.number)], None)
         update = model.update(
             swept_at=at.time,
             swept_balance=balance_text,
-            swept_surplus=surplus,
             checked_block=fn.COALESCE(checked, model.checked_block),
         )
         # Bookings write several stray accounts in another order, so each has its own transaction.
@@ -201,7 +173,7 @@ def note_balances(checks: Sequence[tuple[Account, int, Held]], at: Block) -> Non
             update.where(model.id.in_(some), _is_at(model, chain_id, token)).execute()
 
 
-def note_unexplained(account: Account, balance: int, held: Held, at: Block) -> None:
+def note_unexplained(account: Account, balance: int, at: Block) -> None:
     """Store an unexplained balance, and start a search of the address's logs up to `at`.
 
     The search begins MOST_BLOCKS_BACK before the last block at which the balance was explained: a
@@ -213,7 +185,7 @@ def note_unexplained(account: Account, balance: int, held: Held, at: Block) -> N
     was created are searched.
     """
     is_same = account.swept_balance == str(balance)
-    columns: dict[str, Any] = {"swept_at": at.time, "swept_surplus": str(balance - held.atomic)}
+    columns: dict[str, Any] = {"swept_at": at.time}
     if not is_same or account.search_to is None:
         last_block = None if is_same else account.checked_block
         back = None if last_block is None else max(-1, last_block - block_history.MOST_BLOCKS_BACK)

@@ -2,9 +2,8 @@
 
 issuing.py: each order gets the next index of the tenant's wallet, so no address serves two orders
 named_addresses.py: addresses that x402 clients are told before there is an order
-owners.py: wallets of an ordinary address: each order's address is a receiver, which can pay that
-    address and nobody else. A contract counts only on chains on which it exists
-xpubs.py: wallets of an extended public key: a new account must have no other use
+owners.py: each order's address is a receiver, which can pay the wallet's address and nobody else.
+    A contract counts only on chains on which it exists
 refusals.py: what cannot be a wallet. A secret that was pasted is in no message
 changes.py: a change that could send money elsewhere waits, and can be canceled, once a tenant was
     paid. One change of a tenant runs at a time

@@ -29,47 +29,31 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.wallets import PendingWallet, Wallet
 from ticketing.services import catalog_version
 from ticketing.services.notifications import facts, feed
-from ticketing.services.wallets import owners, refusals, views, xpubs
+from ticketing.services.wallets import owners, refusals
 from ticketing.services.wallets.owners import OwnerSettings
 from ticketing.services.wallets.recovery import Continued
-from ticketing.services.wallets.xpubs import XpubSettings
-
-Settings = OwnerSettings | XpubSettings
 
 SERVICE = "service"
 """Who cancels a change that is not possible any more."""
 
-_ONE_KIND = FieldMessage("one_wallet", "Send either an address with chain_ids, or an xpub.")
-_ADDRESS_ONLY = FieldMessage("address_only", "Only a wallet of an address has this field.")
-
 
 def stated(
     tenant_id: str | None, fields: Mapping[str, Any], enabled: Mapping[int, Chain]
-) -> Settings:
+) -> OwnerSettings:
     """Check what an organizer wants as a wallet, with what the enabled chains say about it.
 
     `tenant_id` None: a new tenant. `fields` are those of the request. Call it outside of a write
-    transaction, because it may take some seconds. Invalid; WalletInUse; ChainUnavailable while too
-    many requests wait for nodes.
+    transaction, because it may take some seconds. Invalid; ChainUnavailable while too many requests
+    wait for nodes.
     """
-    address, xpub = fields.get("address"), fields.get("xpub")
     # First, so that a secret is named as one, whatever else is wrong.
-    for name, text in (("address", address), ("xpub", xpub)):
-        if text is not None:
-            refusals.check_not_secret(text, name)
-    if (address is None) == (xpub is None):
-        raise Invalid({"address": [_ONE_KIND]})
-    if xpub is not None:
-        names = ("chain_ids", "contract_is_mine", "exchange", "minimum_deposit", "recovery")
-        if of_address := [name for name in names if fields.get(name) not in (None, False)]:
-            raise Invalid({name: [_ADDRESS_ONLY] for name in of_address})
-        return xpubs.stated(tenant_id, xpub, enabled)
+    refusals.check_not_secret(fields["address"])
     if not fields.get("chain_ids"):
         text = "Name the networks on which you control this address."
         raise Invalid({"chain_ids": [FieldMessage("chain_ids", text)]})
     return owners.stated(
         tenant_id,
-        address or "",
+        fields["address"],
         fields["chain_ids"],
         enabled,
         contract_is_mine=bool(fields.get("contract_is_mine")),
@@ -79,8 +63,8 @@ def stated(
     )
 
 
-def put(tenant_id: str, settings: Settings, *, by: str, wait: timedelta) -> None:
-    """Make an address or an account the tenant's wallet, at once or after `wait`.
+def put(tenant_id: str, settings: OwnerSettings, *, by: str, wait: timedelta) -> None:
+    """Make an address the tenant's wallet, at once or after `wait`.
 
     It replaces a change that waits. `by` is the id of the key or member that asks. The first
     wallet, a tenant that was never paid, and what makes no new address or network possible are
@@ -91,10 +75,9 @@ def put(tenant_id: str, settings: Settings, *, by: str, wait: timedelta) -> None
         one_at_a_time(f"wallet of {tenant_id}")
         former = _current(tenant_id)
         replaced = _take_pending(tenant_id)
-        if isinstance(settings, OwnerSettings):
-            owners.check_secret(tenant_id, settings)
+        owners.check_secret(tenant_id, settings)
         if former is not None and _waits(tenant_id, former, settings, wait):
-            if isinstance(settings, OwnerSettings) and settings.owner == former.owner:
+            if settings.owner == former.owner:
                 _make(tenant_id, former, _without_new_chains(settings, former), by)
             pending = _insert_pending(tenant_id, settings, by, wait)
             feed.record(tenant_id, *facts.wallet_change_requested(_said(pending, former, by)))
@@ -104,7 +87,7 @@ def put(tenant_id: str, settings: Settings, *, by: str, wait: timedelta) -> None
             feed.record(tenant_id, *facts.wallet_change_canceled(_said(replaced, former, by)))
 
 
-def would_wait(tenant_id: str, settings: Settings, wait: timedelta) -> bool:
+def would_wait(tenant_id: str, settings: OwnerSettings, wait: timedelta) -> bool:
     """Return whether `put` would make the change after `wait` only."""
     former = _current(tenant_id)
     return former is not None and _waits(tenant_id, former, settings, wait)
@@ -129,16 +112,13 @@ def due() -> list[PendingWallet]:
     )
 
 
-def asked_again(pending: PendingWallet, enabled: Mapping[int, Chain]) -> Settings:
+def asked_again(pending: PendingWallet, enabled: Mapping[int, Chain]) -> OwnerSettings:
     """Return the settings of a change that is due, checked once more.
 
-    Call it outside of a write transaction. Invalid, WalletInUse: it is not possible any more.
-    ChainUnavailable as in `stated`.
+    Call it outside of a write transaction. Invalid: it is not possible any more. ChainUnavailable
+    as in `stated`.
     """
-    if pending.owner is None:
-        return xpubs.stated(pending.tenant_id, pending.xpub or "", enabled)
     refusals.check_owner(pending.owner, enabled.values())
-    owners.check_not_issued(pending.tenant_id, pending.owner)
     continued = None
     if pending.secret is not None and pending.next_index is not None:
         continued = Continued(
@@ -160,7 +140,7 @@ def asked_again(pending: PendingWallet, enabled: Mapping[int, Chain]) -> Setting
     return owners.asked(settings, enabled)
 
 
-def make(pending: PendingWallet, settings: Settings) -> bool:
+def make(pending: PendingWallet, settings: OwnerSettings) -> bool:
     """Make a change that is due. False if it was canceled or replaced meanwhile. Invalid."""
     tenant_id = pending.tenant_id
     with write_transaction():
@@ -193,7 +173,7 @@ def drop_all() -> None:
 def note_credited(tenant_id: str) -> None:
     """Note that the organizer got the money of a first collection. A repeat changes nothing."""
     current = Wallet.id == Tenant.select(Tenant.wallet).where(Tenant.id == tenant_id)
-    is_first = current & Wallet.owner.is_null(False) & Wallet.credited_at.is_null()
+    is_first = current & Wallet.credited_at.is_null()
     Wallet.update(credited_at=clock.now()).where(is_first).execute()
 
 
@@ -202,26 +182,21 @@ def _current(tenant_id: str) -> Wallet | None:
     return found
 
 
-def _make(tenant_id: str, former: Wallet | None, settings: Settings, by: str) -> None:
+def _make(tenant_id: str, former: Wallet | None, settings: OwnerSettings, by: str) -> None:
     """Set the wallet. If money can go to another place than before, say so."""
-    if isinstance(settings, OwnerSettings):
-        wallet = owners.stored(tenant_id, settings)
-    else:
-        wallet = xpubs.stored(settings)
+    wallet = owners.stored(tenant_id, settings)
     Tenant.update(wallet=wallet.id).where(Tenant.id == tenant_id).execute()
     catalog_version.advance(tenant_id)
     if former is not None and _is_risky(former, settings):
         feed.record(tenant_id, *facts.wallet_changed(_said(wallet, former, by)))
 
 
-def _waits(tenant_id: str, former: Wallet, settings: Settings, wait: timedelta) -> bool:
+def _waits(tenant_id: str, former: Wallet, settings: OwnerSettings, wait: timedelta) -> bool:
     return bool(wait) and _is_risky(former, settings) and _was_paid(tenant_id)
 
 
-def _is_risky(former: Wallet, settings: Settings) -> bool:
+def _is_risky(former: Wallet, settings: OwnerSettings) -> bool:
     """Return whether money could go to an address, or to a network, to which it does not go yet."""
-    if isinstance(settings, XpubSettings):
-        return bool(former.public_key != xpubs.key_of(settings.xpub))
     if former.owner != settings.owner:
         return True
     return not former.chain_ids.issuperset(settings.chain_ids)
@@ -245,41 +220,40 @@ def _take_pending(tenant_id: str, asked_at: datetime | None = None) -> PendingWa
     return found
 
 
-def _insert_pending(tenant_id: str, settings: Settings, by: str, wait: timedelta) -> PendingWallet:
+def _insert_pending(
+    tenant_id: str, settings: OwnerSettings, by: str, wait: timedelta
+) -> PendingWallet:
     now = clock.now()
-    columns: dict[str, Any] = {"asked_by": by, "asked_at": now, "effective_at": now + wait}
-    if isinstance(settings, XpubSettings):
-        columns["xpub"] = settings.xpub
-    else:
+    columns: dict[str, Any] = {
+        "asked_by": by,
+        "asked_at": now,
+        "effective_at": now + wait,
+        "owner": settings.owner,
+        "chain_ids": settings.chain_ids,
+        "code_on": settings.code_on,
+        "no_code_on": settings.no_code_on,
+        "contract_is_mine": settings.contract_is_mine,
+        "is_exchange": settings.is_exchange,
+        "least_collected": settings.least_collected,
+    }
+    if settings.continued is not None:
         columns |= {
-            "owner": settings.owner,
-            "chain_ids": settings.chain_ids,
-            "code_on": settings.code_on,
-            "no_code_on": settings.no_code_on,
-            "contract_is_mine": settings.contract_is_mine,
-            "is_exchange": settings.is_exchange,
-            "least_collected": settings.least_collected,
+            "secret": settings.continued.secret,
+            "next_index": settings.continued.next_index,
+            "continued_chain_ids": settings.continued.chain_ids,
+            "continued_tokens": settings.continued.tokens,
         }
-        if settings.continued is not None:
-            columns |= {
-                "secret": settings.continued.secret,
-                "next_index": settings.continued.next_index,
-                "continued_chain_ids": settings.continued.chain_ids,
-                "continued_tokens": settings.continued.tokens,
-            }
     PendingWallet.insert(tenant_id=tenant_id, **columns).execute()
     pending: PendingWallet = PendingWallet.get(PendingWallet.tenant_id == tenant_id)
     return pending
 
 
 def _said(wallet: Wallet | PendingWallet, former: Wallet | None, by: str) -> dict[str, Any]:
-    """Return what notifications say of a change: addresses, never an xpub or a secret."""
-    new = views.wanted(wallet)
+    """Return what notifications say of a change: addresses, never a secret."""
     return {
-        "kind": new.kind,
-        "address": new.shown_address,
-        "chain_ids": new.chain_ids,
-        "former_address": None if former is None else views.wanted(former).shown_address,
+        "address": wallet.owner,
+        "chain_ids": sorted(wallet.chain_ids),
+        "former_address": None if former is None else former.owner,
         "effective_at": (
             clock.rfc3339(wallet.effective_at) if isinstance(wallet, PendingWallet) else None
         ),

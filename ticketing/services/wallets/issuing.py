@@ -10,17 +10,13 @@ from peewee import ModelSelect, ModelUpdate
 
 from ticketing import clock
 from ticketing.chain import receivers
-from ticketing.chain import xpub as xpubs
 from ticketing.chain.registry import Chain
 from ticketing.db.connection import write_transaction
-from ticketing.errors import Invalid, NotPayable
+from ticketing.errors import NotPayable
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.unassigned_money import SkippedIndexes
 from ticketing.models.wallets import Wallet
-
-XPUB_INDEXES = 2**31
-"""The number of addresses of an account (BIP-32: higher indexes need the private key)."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +32,10 @@ class IssuedAddress:
 class SkippedAddresses:
     """Indexes of a wallet that are not issued: from `first` to before `next_index`.
 
-    `wallet`: its xpub or its address. `tenants`: the tenants that use it.
+    `owner`: its address. `tenants`: the tenants that use it now.
     """
 
-    wallet: str
-    is_xpub: bool
+    owner: str
     first: int
     next_index: int
     tenants: Sequence[str]
@@ -48,7 +43,6 @@ class SkippedAddresses:
 
 _ISSUING = (
     Wallet.id,
-    Wallet.xpub,
     Wallet.owner,
     Wallet.secret,
     Wallet.chain_ids,
@@ -95,7 +89,7 @@ def usable(tenant_id: str, found: Sequence[Chain]) -> Sequence[Chain]:
     wallet: Wallet | None = _of_tenant.first(tenant_id=tenant_id)
     if wallet is None:
         return ()
-    return [each for each in found if wallet.takes(each.chain_id) and _has_addresses(wallet, each)]
+    return [each for each in found if wallet.takes(each.chain_id) and each.has_receivers]
 
 
 def issue_address(tenant_id: str, chain: Chain) -> IssuedAddress:
@@ -126,21 +120,14 @@ def issue_named(tenant_id: str, wallet_id: str, index: int, chain: Chain) -> Iss
 def _issued(wallet: Wallet, index: int, chain: Chain) -> IssuedAddress:
     if not wallet.takes(chain.chain_id):
         raise NotPayable("The organizer does not take payments on this network.")
-    if not _has_addresses(wallet, chain):
-        raise NotPayable("This network cannot be used for payments to an ordinary address.")
+    if not chain.has_receivers:
+        raise NotPayable("This network cannot be used for payments yet.")
     return IssuedAddress(wallet.id, index, address_of(wallet, index))
-
-
-def _has_addresses(wallet: Wallet, chain: Chain) -> bool:
-    """Return whether the addresses of a wallet are the organizer's on a chain."""
-    return wallet.owner is None or chain.has_receivers
 
 
 def address_of(wallet: Wallet, index: int) -> str:
     """Return the address of a wallet's order with this index."""
-    if wallet.owner is None:
-        return xpubs.derive_address(wallet.xpub, index)
-    salt = receivers.order_salt(bytes.fromhex(wallet.secret or ""), index)
+    salt = receivers.order_salt(bytes.fromhex(wallet.secret), index)
     return receivers.receiver_address(wallet.owner, salt)
 
 
@@ -149,44 +136,32 @@ def gathering_address(owner: str) -> str:
     return receivers.receiver_address(owner, receivers.GATHERING_SALT)
 
 
-def skip(of_xpub: int, of_address: int) -> list[SkippedAddresses]:
-    """Skip the next addresses of every wallet, and return them.
+def skip(count: int) -> list[SkippedAddresses]:
+    """Skip the next `count` addresses of every wallet, and return them.
 
-    `of_xpub`: how many of each xpub. `of_address`: how many of each ordinary address; a recovery
-    file finds what was paid to them. Invalid if a wallet of an xpub has
-    fewer addresses left. Then nothing changes.
+    A recovery file finds what was paid to them.
     """
-    is_xpub = Wallet.owner.is_null()
     with write_transaction():
-        if Wallet.select().where(is_xpub, Wallet.next_index + of_xpub > XPUB_INDEXES).exists():
-            raise Invalid({"skip": ["A wallet has fewer addresses left."]})
-        Wallet.update(next_index=Wallet.next_index + of_xpub).where(is_xpub).execute()
-        _note_skipped(of_address)
-        skipped = Wallet.next_index + of_address
-        Wallet.update(next_index=skipped).where(~is_xpub).execute()
+        now = clock.now()
+        wallets = list(Wallet.select().order_by(Wallet.id))
+        rows = [
+            {
+                SkippedIndexes.wallet: wallet.id,
+                SkippedIndexes.first: wallet.next_index,
+                SkippedIndexes.next: wallet.next_index + count,
+                SkippedIndexes.skipped_at: now,
+            }
+            for wallet in wallets
+        ]
+        if rows:
+            SkippedIndexes.insert_many(rows).execute()
+        Wallet.update(next_index=Wallet.next_index + count).execute()
         return [
             SkippedAddresses(
-                wallet.owner or wallet.xpub,
-                wallet.owner is None,
-                wallet.next_index - (of_xpub if wallet.owner is None else of_address),
+                wallet.owner,
                 wallet.next_index,
+                wallet.next_index + count,
                 [each.id for each in Tenant.select(Tenant.id).where(Tenant.wallet == wallet.id)],
             )
-            for wallet in Wallet.select().order_by(Wallet.id)
+            for wallet in wallets
         ]
-
-
-def _note_skipped(count: int) -> None:
-    """Store that the next indexes of each wallet of an address are skipped."""
-    now = clock.now()
-    rows = [
-        {
-            SkippedIndexes.wallet: wallet.id,
-            SkippedIndexes.first: wallet.next_index,
-            SkippedIndexes.next: wallet.next_index + count,
-            SkippedIndexes.skipped_at: now,
-        }
-        for wallet in Wallet.select().where(Wallet.owner.is_null(False))
-    ]
-    if rows:
-        SkippedIndexes.insert_many(rows).execute()

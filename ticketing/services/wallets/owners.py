@@ -15,10 +15,9 @@ from ticketing.chain.node import AccountKind
 from ticketing.chain.registry import REGISTRY, Chain
 from ticketing.db.connection import savepoint
 from ticketing.errors import FieldMessage, Invalid
-from ticketing.models.tenants import Tenant
 from ticketing.models.wallets import Wallet
 from ticketing.services import account_use
-from ticketing.services.wallets import issuing, recovery, refusals, xpubs
+from ticketing.services.wallets import issuing, recovery, refusals
 from ticketing.services.wallets.recovery import Continued
 
 _SECRET_TAKEN = FieldMessage("recovery_taken", "Another wallet uses this recovery file already.")
@@ -64,7 +63,6 @@ def stated(
     nodes.
     """
     owner = refusals.owner_of(address, enabled)
-    check_not_issued(tenant_id, owner)
     _check_known(chain_ids, enabled)
     if least_collected is not None and not is_exchange:
         text = "Only an address of an exchange has a minimum deposit."
@@ -81,17 +79,6 @@ def stated(
         ),
         enabled,
     )
-
-
-def check_not_issued(tenant_id: str | None, owner: str) -> None:
-    """Check that the tenant's account will not issue an address. Invalid.
-
-    Only the current account is checked: xpubs.stated checks a former one that is set again.
-    """
-    is_current = Wallet.id == Tenant.select(Tenant.wallet).where(Tenant.id == tenant_id)
-    wallet: Wallet | None = Wallet.get_or_none(is_current & Wallet.owner.is_null())
-    if wallet is not None and xpubs.would_issue(wallet.xpub, {owner}) is not None:
-        raise Invalid({"address": [refusals.ORDER_ADDRESS]})
 
 
 def _is_confirmed(tenant_id: str | None, owner: str) -> bool:
@@ -216,8 +203,6 @@ def _insert(tenant_id: str, settings: OwnerSettings) -> None:
         continued = Continued(secrets.token_hex(32), 1)
     row = {
         Wallet.id: wallet_id,
-        Wallet.xpub: "",
-        Wallet.public_key: wallet_id,
         Wallet.tenant_id: tenant_id,
         Wallet.owner: settings.owner,
         Wallet.gathering: issuing.gathering_address(settings.owner),

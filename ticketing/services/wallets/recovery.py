@@ -55,19 +55,18 @@ class Continued:
 def file_of(tenant: Tenant, enabled: Mapping[int, Chain]) -> dict[str, Any]:
     """Return the recovery file of all addresses that a tenant ever had, and note that it was saved.
 
-    `enabled` are the chains with their tokens. NotFound if the tenant never had a wallet of an
-    address.
+    `enabled` are the chains with their tokens. NotFound if the tenant never had a wallet.
     """
     with write_transaction():
         # One statement: no address is issued between what is noted and what is returned.
         saved = (
             Wallet.update(recovery_index=Wallet.next_index)
-            .where(Wallet.tenant_id == tenant.id, Wallet.owner.is_null(False))
+            .where(Wallet.tenant_id == tenant.id)
             .returning(Wallet)
         )
         found = sorted(saved.execute(), key=lambda wallet: str(wallet.id))
     if not found:
-        raise NotFound("This tenant has no wallet of an address.")
+        raise NotFound("This tenant has no wallet.")
     received = _received(tenant.id, [wallet.id for wallet in found])
     return {
         "kind": _KIND,

@@ -29,25 +29,14 @@ _SECRETS = {
 
 ORDER_ADDRESS = FieldMessage("order_address", "Must not be the payment address of an order.")
 
-_XPUB_LIKE = re.compile(r"[a-z]pub[1-9A-HJ-NP-Za-km-z]{20,}", re.ASCII)
 _ADDRESS_LIKE = re.compile(r"0[xX][0-9a-fA-F]{40}", re.ASCII)
 
 
-def check_not_secret(text: str, field: str) -> None:
-    """Check that a text is no seed phrase and no private key. Invalid, without the text."""
+def check_not_secret(text: str) -> None:
+    """Check that an `address` is no seed phrase and no private key. Invalid, without the text."""
     kind = secret_texts.kind_of(text)
     if kind is not None:
-        _refuse(field, _SECRETS[kind])
-
-
-def check_xpub_text(text: str) -> None:
-    """Check that what was sent as an xpub is neither a secret nor an address. Invalid."""
-    check_not_secret(text, "xpub")
-    if _ADDRESS_LIKE.fullmatch(text.strip()):
-        _refuse(
-            "xpub",
-            FieldMessage("xpub_is_address", "This is an address. Send it in the field address."),
-        )
+        _refuse(_SECRETS[kind])
 
 
 def owner_of(text: str, enabled: Mapping[int, Chain]) -> str:
@@ -55,21 +44,13 @@ def owner_of(text: str, enabled: Mapping[int, Chain]) -> str:
 
     `enabled`: the chains whose tokens are refused, besides those of the registry.
     """
-    check_not_secret(text, "address")
-    if _XPUB_LIKE.match(text.strip()):
-        _refuse(
-            "address",
-            FieldMessage(
-                "address_is_xpub", "This is an extended public key. Send it in the field xpub."
-            ),
-        )
+    check_not_secret(text)
     if not _ADDRESS_LIKE.fullmatch(text) or text.startswith("0X"):
-        _refuse("address", FieldMessage("address", "Must be 0x and 40 hexadecimal digits."))
+        _refuse(FieldMessage("address", "Must be 0x and 40 hexadecimal digits."))
     try:
         owner = addresses.parse(text)
     except ValueError:
         _refuse(
-            "address",
             FieldMessage("address_checksum", "Its EIP-55 checksum is wrong: a letter was changed."),
         )
     check_owner(owner, enabled.values())
@@ -83,15 +64,14 @@ def check_owner(owner: str, enabled: Iterable[Chain]) -> None:
     """
     known = stated_addresses.refusal(owner, enabled)
     if known is not None:
-        _refuse("address", known)
+        _refuse(known)
     if PaymentIntent.select().where(PaymentIntent.address == owner).exists():
-        _refuse("address", ORDER_ADDRESS)
+        _refuse(ORDER_ADDRESS)
     if Wallet.select().where(Wallet.gathering == owner).exists():
         _refuse(
-            "address",
             FieldMessage("gathering_address", "Payments are gathered here. It is not a wallet."),
         )
 
 
-def _refuse(field: str, message: FieldMessage) -> NoReturn:
-    raise Invalid({field: [message]})
+def _refuse(message: FieldMessage) -> NoReturn:
+    raise Invalid({"address": [message]})

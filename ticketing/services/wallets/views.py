@@ -6,34 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ticketing.constants import RECOVERY_FILE_TOO_OLD, WalletKind, WalletWarning
+from ticketing.constants import RECOVERY_FILE_TOO_OLD, WalletWarning
 from ticketing.errors import NotFound
 from ticketing.models.tenants import Tenant
 from ticketing.models.wallets import PendingWallet, Wallet
-from ticketing.services.wallets import xpubs
 
 
 @dataclass(frozen=True)
 class WantedView:
-    """What a wallet consists of. Fields of the other kind are None.
+    """What a wallet consists of.
 
-    `address` has its EIP-55 checksum. `minimum_deposit` is in micro-units. `first_address`, 0/0, is
-    for comparison and never issued.
+    `address` has its EIP-55 checksum. `minimum_deposit` is in micro-units.
     """
 
-    kind: WalletKind
-    address: str | None = None
-    chain_ids: Sequence[int] | None = None
-    contract_is_mine: bool | None = None
-    exchange: bool | None = None
-    minimum_deposit: int | None = None
-    xpub: str | None = None
-    first_address: str | None = None
-
-    @property
-    def shown_address(self) -> str:
-        """The address by which people recognize the wallet."""
-        return self.address or self.first_address or ""
+    address: str
+    chain_ids: Sequence[int]
+    contract_is_mine: bool
+    exchange: bool
+    minimum_deposit: int | None
 
 
 @dataclass(frozen=True)
@@ -47,32 +37,27 @@ class PendingView:
 
 @dataclass(frozen=True, kw_only=True)
 class WalletView(WantedView):
-    """A tenant's wallet. `unchecked_chains` of an xpub: only as the answer to setting it."""
+    """A tenant's wallet. `unchecked_chains`: no worker has asked them about the address yet."""
 
     next_index: int
-    contract_version: int | None = None
-    unchecked_chains: Sequence[int] | None = None
+    contract_version: int
+    unchecked_chains: Sequence[int]
     credited_at: datetime | None = None
     warnings: Sequence[WalletWarning] = ()
     pending: PendingView | None = None
 
 
-def read(tenant_id: str, unchecked_chains: Sequence[int] | None = None) -> WalletView:
-    """Return the tenant's wallet. NotFound if it has none.
-
-    `unchecked_chains`: of an xpub that was just set, the chains that could not be asked.
-    """
+def read(tenant_id: str) -> WalletView:
+    """Return the tenant's wallet. NotFound if it has none."""
     wallet: Wallet | None = Wallet.select().join(Tenant).where(Tenant.id == tenant_id).first()
     if wallet is None:
         raise NotFound("This tenant has no wallet yet.")
     pending: PendingWallet | None = PendingWallet.get_or_none(PendingWallet.tenant_id == tenant_id)
-    if wallet.owner is not None:
-        unchecked_chains = sorted(wallet.unchecked_chains)
     return WalletView(
         **vars(wanted(wallet)),
         next_index=wallet.next_index,
         contract_version=wallet.contract_version,
-        unchecked_chains=unchecked_chains,
+        unchecked_chains=sorted(wallet.unchecked_chains),
         credited_at=wallet.credited_at,
         warnings=_warnings(wallet),
         pending=None if pending is None else pending_view(pending),
@@ -86,11 +71,7 @@ def pending_view(pending: PendingWallet) -> PendingView:
 
 def wanted(wallet: Wallet | PendingWallet) -> WantedView:
     """Return what a wallet consists of."""
-    if wallet.owner is None:
-        first = xpubs.first_address(wallet.xpub or "")
-        return WantedView(WalletKind.XPUB, xpub=wallet.xpub, first_address=first)
     return WantedView(
-        WalletKind.ADDRESS,
         wallet.owner,
         sorted(wallet.chain_ids),
         wallet.contract_is_mine,
@@ -100,8 +81,6 @@ def wanted(wallet: Wallet | PendingWallet) -> WantedView:
 
 
 def _warnings(wallet: Wallet) -> list[WalletWarning]:
-    if wallet.owner is None:
-        return []
     saved, next_index = wallet.recovery_index, wallet.next_index
     found = {
         WalletWarning.CONTRACT_UNCONFIRMED: wallet.is_unconfirmed_contract,

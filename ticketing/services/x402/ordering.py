@@ -1,4 +1,4 @@
-"""The first request of an x402 client: what tickets cost, and an order for them."""
+"""The first request of an x402 client: what tickets cost, and an order for what is free."""
 
 from __future__ import annotations
 
@@ -109,11 +109,8 @@ def shelf(tenant: Tenant, event_reference: str, config: Config) -> Shelf:
 def price(tenant: Tenant, asked: Asked, config: Config) -> SignatureRequired | None:
     """Return the error that shows a price, for programs that look. It holds and names nothing.
 
-    None if a client could not buy it like this now, it is free, or no price is named before an
-    order.
+    None if a client could not buy it like this now, or it is free.
     """
-    if pricing.wallet_of(tenant) is None:
-        return None
     try:
         return pricing.showing(tenant, asked, config)
     except TicketingError:
@@ -121,11 +118,7 @@ def price(tenant: Tenant, asked: Asked, config: Config) -> SignatureRequired | N
 
 
 def order(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -> Sale:
-    """Raise SignatureRequired for a payment. What is free is sold at once.
-
-    If the organizer's wallet is an address, nothing is held or stored (pricing.py). Of an extended
-    public key, an order is made. A client has at most two of them unpaid; a third one replaces the
-    oldest.
+    """Raise SignatureRequired for a payment: nothing is held or stored. What is free is sold.
 
     `digests`: of the Idempotency-Key, one for each SECRET_KEY, the current one first. A repeat
     returns or raises the present state.
@@ -138,11 +131,10 @@ def order(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) 
         return known
     lines = asked.lines(tenant)
     home = _home(lines, config)
-    wallet = None if home is None else pricing.wallet_of(tenant)
-    named = None if wallet is None else pricing.asking(tenant, wallet, asked, config)
-    if named is not None:
-        raise named
-    return _present(_new(tenant, asked, lines, home, digests, config), asked, config)
+    priced = None if home is None else pricing.asking(tenant, asked, config)
+    if priced is not None:
+        raise priced
+    return _present(_free(tenant, asked, lines, home, digests, config), asked, config)
 
 
 def of_key(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -> Sale | None:
@@ -155,7 +147,7 @@ def of_key(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config)
     return None if known is None else _present(known, asked, config)
 
 
-def _new(
+def _free(
     tenant: Tenant,
     asked: Asked,
     lines: Sequence[Line],
@@ -163,7 +155,7 @@ def _new(
     digests: Sequence[str],
     config: Config,
 ) -> PaymentIntent:
-    """Make an order, unless another request with the same key was faster."""
+    """Order what is free, unless another request with the same key was faster."""
     digest = digests[0] if digests else None
     with write_transaction():
         if digest is not None:
@@ -171,7 +163,6 @@ def _new(
         known = sales.order_of_key(tenant, digests)
         if known is not None:
             return known
-        share.make_room(asked.client, lines, config)
         channel = share.channel(digest, asked.digest(config.keyring.current))
         intent = checkout.preflight(tenant.id, asked.order(lines, home, channel), config)
     return sales.order(intent.id)

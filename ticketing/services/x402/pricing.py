@@ -1,9 +1,7 @@
 """The first request of an x402 client names a price and an address, and holds nothing.
 
 The order is made, and its seats are held, when a signature arrives of an account that has the
-money. So nobody closes the sale with requests alone. This is for organizers whose wallet is an
-address. Of an extended public key, each address that nobody pays to makes it harder for the
-organizer's wallet to find the next ones: see ordering.py.
+money. So nobody closes the sale with requests alone.
 """
 
 from __future__ import annotations
@@ -14,14 +12,13 @@ from dataclasses import dataclass
 from ticketing import clock
 from ticketing.chain import units
 from ticketing.config import Config
-from ticketing.constants import CURRENCY, WalletKind
+from ticketing.constants import CURRENCY
 from ticketing.db.connection import one_at_a_time, write_transaction
-from ticketing.errors import TooManyAddresses
+from ticketing.errors import NotPayable, TooManyAddresses
 from ticketing.limits import NAMED_PER_CLIENT
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.models.wallets import Wallet
 from ticketing.services import checkout, daily_counts, order_terms
 from ticketing.services.checkout import Quote
 from ticketing.services.wallets import issuing, named_addresses
@@ -50,23 +47,21 @@ class _Price:
     known: Mapping[int, ChainState]
 
 
-def wallet_of(tenant: Tenant) -> Wallet | None:
-    """Return the wallet of a tenant of which addresses are named before an order."""
-    wallet = issuing.current(tenant)
-    return wallet if wallet is not None and wallet.kind is WalletKind.ADDRESS else None
-
-
 def asking(
-    tenant: Tenant, wallet: Wallet, asked: Asked, config: Config, reason: str | None = None
+    tenant: Tenant, asked: Asked, config: Config, reason: str | None = None
 ) -> SignatureRequired | None:
-    """Return the error that names a price, and an address of `wallet` that nobody else is told.
+    """Return the error that names a price, and an address that nobody else is told.
 
     None if it is free. `reason`: what was wrong with the payment before. The errors of a preflight.
-    X402NotEnabled. TooManyAddresses, also if the client was told NAMED_PER_CLIENT addresses today.
+    NotPayable without a wallet. X402NotEnabled. TooManyAddresses, also if the client was told
+    NAMED_PER_CLIENT addresses today.
     """
     price = _price(tenant, asked, config)
     if not price.quote.amount:
         return None
+    wallet = issuing.current(tenant)
+    if wallet is None:
+        raise NotPayable("The organizer has not set a wallet yet.")
     daily_counts.add("x402 addresses", asked.client, 1, NAMED_PER_CLIENT, TooManyAddresses)
     blocks = {
         chain_id: state.block_number
@@ -132,9 +127,7 @@ def order_for(
         raise InvalidPayment
     fault = _fault_of(tenant, asked, payment, claim, config)
     if fault is not None:
-        wallet = wallet_of(tenant)
-        again = None if wallet is None else asking(tenant, wallet, asked, config, fault)
-        raise again or InvalidPayment
+        raise asking(tenant, asked, config, fault) or InvalidPayment
     return _make(tenant, asked, payment, claim.named, digests, config)
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from peewee import SQL, ModelSelect, fn
 
-from ticketing.config import Config
 from ticketing.db.connection import write_transaction
 from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.services.order_requests import Channel
-from ticketing.services.orders import client_limits
 from ticketing.services.orders.holds import Held
-from ticketing.services.orders.lines import Line
 from ticketing.services.payments import settlement
 from ticketing.services.wallets.named_addresses import NamedAddress
 from ticketing.services.x402.errors import X402ShareHeld
@@ -27,9 +23,6 @@ HOLD = timedelta(minutes=5)
 
 AFTER_A_REFUSAL = timedelta(seconds=30)
 """How long such an order is held after a refused payment: for another signature."""
-
-UNPAID_OF_A_CLIENT = 2
-"""Orders of a ticket type that a client may have unpaid. A third one replaces the oldest."""
 
 SHARE = 10
 """Unpaid x402 orders hold at most one of so many seats of a ticket type."""
@@ -66,28 +59,6 @@ def check(held: Held, *, is_signed: bool) -> None:
             least = line.quantity if is_signed else 1
             if others + line.quantity > max(least, min(limits) // SHARE):
                 raise X402ShareHeld
-
-
-def make_room(client: Sequence[str], lines: Sequence[Line], config: Config) -> None:
-    """Cancel the oldest unpaid x402 order of a client that has two of this ticket type.
-
-    Call it in the transaction of the next order. `client` as in Order: nobody without it.
-    """
-    if not client:
-        return
-    client_limits.take_turn(client, config)
-    first = lines[0].ticket_type
-    unpaid = PaymentIntent.select(PaymentIntent.id).where(
-        PaymentIntent.held_by == client[0],
-        PaymentIntent.ticket_type == first.id,
-        _BY_X402,
-        AWAITING,
-    )
-    found = list(unpaid.order_by(PaymentIntent.created_at, PaymentIntent.id))
-    if len(found) >= UNPAID_OF_A_CLIENT:
-        voucher = lines[0].voucher
-        type_ids = [line.ticket_type.id for line in lines]
-        settlement.withdraw(found[0].id, type_ids, () if voucher is None else (voucher.id,))
 
 
 def end_soon(intent: PaymentIntent, now: datetime) -> None:
