@@ -120,6 +120,7 @@ ALLOWED = {
 LOADED_WHEN_USED = (
     "icalendar",
     "webauthn",
+    "zxingcpp",
     "ticketing.services.image_files",
     "ticketing.services.oauth.server",
 )

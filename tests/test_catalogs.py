@@ -63,7 +63,7 @@ def test_translations_have_the_placeholders_of_their_message(locale):
     assert wrong == []
 
 
-ATTRIBUTES = {"ui.html", "questions.html"}
+ATTRIBUTES = {"ui.j2", "questions.html"}
 """Templates whose variables have parts of tags."""
 
 NOT_WORDS = {"USDC", "wide", "paper", "quiet", "good", "warn", "note", "bad"}

@@ -11,7 +11,7 @@ import zxingcpp
 from PIL import Image
 
 from ticketing import qr_codes
-from ticketing.qr_codes import QUIET
+from ticketing.qr_codes import MARGIN
 
 BYTES = [14, 26, 42, 62, 84, 106, 122, 152, 180, 213, 251, 287, 331, 362, 412]
 CAPITALS = [20, 38, 61, 90, 122, 154, 178, 221, 262, 311, 366, 419, 483, 528, 600]
@@ -26,7 +26,7 @@ def text_of(length, *, is_short):
 
 def modules_of(text):
     code = segno.make(text, error="m", mask=3, micro=False, boost_error=False)
-    return [[bool(module) for module in row] for row in code.matrix_iter(border=QUIET)]
+    return [[bool(module) for module in row] for row in code.matrix_iter(border=MARGIN)]
 
 
 def modules_of_path(text):
@@ -84,6 +84,15 @@ def test_ten_tickets_have_few_bytes():
     assert len(qr_codes.png("T1:" + text_of(150, is_short=True), 4)) < 600
 
 
+def test_a_ticket_has_41_modules_in_alphanumeric_mode():
+    text = "T1:" + text_of(150, is_short=True)
+    with Image.open(io.BytesIO(qr_codes.png(text, 4))) as picture:
+        (found,) = zxingcpp.read_barcodes(picture.convert("L"))
+    assert (found.text, found.extra["Version"], found.ec_level) == (text, "6", "M")
+    # In another mode a code of 41 modules has room for 106 characters at most.
+    assert qr_codes.svg_path(text)[0] - 2 * MARGIN == 41
+
+
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="413 characters"):
-        qr_codes.svg_path("a" * 413)
+    with pytest.raises(ValueError, match="too long"):
+        qr_codes.svg_path("a" * 2332)

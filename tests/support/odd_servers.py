@@ -7,8 +7,8 @@ import threading
 class OddServer:
     """A context manager. It does the same thing with each connection, at a port.
 
-    `silent` says nothing, `drips` sends a byte at a time, `endless` never ends its answer, `closes`
-    hangs up, `garbage` sends bytes without meaning.
+    `silent` says nothing, `drips` sends a byte at a time, `drips_later` does so after a message,
+    `endless` never ends its answer, `closes` hangs up, `garbage` sends bytes without meaning.
     """
 
     def __init__(self, port: int, behaviour: str) -> None:
@@ -47,6 +47,12 @@ class OddServer:
     def _drips(self, client: socket.socket) -> None:
         while not self._done.wait(0.2):
             client.sendall(b"2")
+
+    def _drips_later(self, client: socket.socket) -> None:
+        for answer in (b"220", b"250", b"250", b"250", b"354"):
+            client.sendall(answer + b" OK\r\n")
+            client.recv(1000)
+        self._drips(client)
 
     def _endless(self, client: socket.socket) -> None:
         while not self._done.is_set():

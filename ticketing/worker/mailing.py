@@ -4,7 +4,7 @@ Trouble with the server lets all mails wait, and counts for none of them. A mail
 connection breaks waits by itself, so that it cannot hold up the others.
 
 smtplib limits single operations. A server that sends one byte every nine seconds stays within that
-limit, so here all operations of a mail have a deadline together.
+limit, so here all answers to a mail have a deadline together.
 
 SmtpError
 ├── Refused        the server has answered about this mail: the others may go on
@@ -14,6 +14,7 @@ SmtpError
 
 from __future__ import annotations
 
+import io
 import logging
 import smtplib
 import socket
@@ -21,9 +22,9 @@ import ssl
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import Any
 
 from ticketing.backoff import Backoff
 from ticketing.config import Config, Smtp
@@ -67,12 +68,14 @@ OPERATION_SECONDS = 10.0
 """The time limit for one operation of the socket."""
 
 MAIL_SECONDS = 30.0
-"""The time limit for a complete mail, and for connecting and signing in."""
+"""The time limit for a complete mail, for connecting, and for signing in.
+
+After a minute another worker could begin the same mail.
+"""
 
 _MOST_BYTES = 64 * 1024
 """How much the server may answer within MAIL_SECONDS."""
 
-_CHUNK = 4096
 _TOO_LARGE, _CLOSING = 552, 421
 _NOT_SIGNED_IN = {530, 534, 535, 538}
 
@@ -295,28 +298,23 @@ class Connection:
 
     def __init__(self, server: Smtp, hostname: str) -> None:
         """Connect, start TLS and sign in. `hostname` is ours, for EHLO. Unusable."""
-        self._server = server
-        self._client: _Client | None = None
+        self._sender = server.sender
         try:
-            self._client = _Client(server, hostname)
-            self._prepare(self._client)
+            self._client = _connected(server, hostname)
         except (OSError, ValueError) as error:
-            self.close()
             raise Unusable(_name(error)) from None
-        except Unusable:
-            self.close()
-            raise
 
     @property
     def is_open(self) -> bool:
         """Whether another mail can be sent."""
-        return self._client is not None
+        return self._client.sock is not None
 
     def send(self, recipient: str, message: bytes) -> None:
         """Send one mail. Refused, Interrupted, Unusable.
 
         After Interrupted and Unusable, the connection is closed.
         """
+        self._client.file = None  # the answers to this mail are counted from here
         try:
             self._send(recipient, message)
         except (Interrupted, Unusable):
@@ -324,148 +322,87 @@ class Connection:
             raise
 
     def close(self) -> None:
-        """End the connection, without waiting for an answer."""
-        if self._client is not None:
-            self._client.leave()
-            self._client = None
-
-    def _prepare(self, client: _Client) -> None:
-        server = self._server
-        client.ehlo_or_helo_if_needed()
-        if not (server.is_tls or server.is_loopback):
-            if not client.has_extn("starttls"):
-                raise Unusable("the server has no STARTTLS")
-            client.starttls(context=ssl.create_default_context())
-        if server.user is not None and server.password is not None:
-            client.login(server.user, server.password)
+        """Say goodbye and close, without waiting for an answer."""
+        with suppress(OSError):  # it is closed already
+            self._client.putcmd("quit")
+        self._client.close()
 
     def _send(self, recipient: str, message: bytes) -> None:
-        if self._client is None:
-            raise Unusable("not connected")
-        self._client.begin()
+        text: bytes | str
         try:
-            code, text = self._answer(self._client, recipient, message)
+            self._client.sendmail(self._sender, [recipient], message)
+            return
+        except smtplib.SMTPRecipientsRefused as error:
+            ((code, text),) = error.recipients.values()
+        except smtplib.SMTPResponseException as error:
+            code, text = error.smtp_code, error.smtp_error
+            if isinstance(error, smtplib.SMTPSenderRefused) and code != _TOO_LARGE:
+                raise Unusable(f"MAIL FROM: {code}") from None
         except (OSError, ValueError) as error:
             raise Interrupted(_name(error)) from None
-        if code is None:
-            return
         if code in _NOT_SIGNED_IN:
             raise Unusable(str(code))
         if code == _CLOSING or not 400 <= code < 600:
             raise Interrupted(str(code))
-        self._forget_mail()
-        raise Refused(code, text.decode(errors="replace"))
-
-    def _forget_mail(self) -> None:
-        """Prepare the connection for the next mail, or close it if that fails."""
-        try:
-            if self._client is not None:
-                self._client.rset()
-        except (OSError, ValueError):
-            self.close()
-
-    def _answer(self, client: _Client, recipient: str, message: bytes) -> tuple[int | None, bytes]:
-        """Send a mail. Return the server's refusal, or None as its code."""
-        try:
-            client.sendmail(self._server.sender, [recipient], message)
-        except smtplib.SMTPSenderRefused as error:
-            if error.smtp_code == _TOO_LARGE:
-                return error.smtp_code, _bytes(error.smtp_error)
-            raise Unusable(f"MAIL FROM: {error.smtp_code}") from None
-        except smtplib.SMTPRecipientsRefused as error:
-            ((code, text),) = error.recipients.values()
-            return code, text
-        except smtplib.SMTPDataError as error:
-            return error.smtp_code, _bytes(error.smtp_error)
-        return None, b""
+        with suppress(OSError):  # then the next mail gets a new connection
+            self._client.rset()
+        raise Refused(code, text if isinstance(text, str) else text.decode(errors="replace"))
 
 
 class _Client(smtplib.SMTP):
-    """smtplib's client. All operations since `begin` have one deadline."""
-
-    def __init__(self, server: Smtp, hostname: str) -> None:
-        self._is_tls = server.is_tls
-        self.begin()
-        super().__init__(server.host, server.port, hostname, OPERATION_SECONDS)
-
-    def begin(self) -> None:
-        """Begin a new mail: the time and the size of answers are counted from here."""
-        self._deadline = time.monotonic() + MAIL_SECONDS
-        self._bytes = 0
-
-    def connect(self, host: str = "", port: int = 0, source_address: Any = None) -> Any:
-        """Connect, with TLS from the first byte if the server has smtps. Return its greeting."""
-        self.sock = socket.create_connection((host, port), OPERATION_SECONDS)
-        if self._is_tls:
-            context = ssl.create_default_context()
-            self.sock = context.wrap_socket(self.sock, server_hostname=host)
-        return self.getreply()
+    """smtplib's client. What it reads from the server is limited."""
 
     def getreply(self) -> tuple[int, bytes]:
         """Read one answer."""
-        if self.file is None:
-            self.file = _Lines(self)
+        if self.file is None and self.sock is not None:
+            self.file = io.BufferedReader(_Answers(self.sock))
         return super().getreply()
 
-    def send(self, s: Any) -> None:
-        """Send a command or a message."""
-        if self.sock is not None:
-            self.sock.settimeout(self._seconds_left())
-        super().send(s)
 
-    def receive(self) -> bytes:
-        """Return the next bytes of the server. Empty at the end. TimeoutError, OSError."""
-        if self.sock is None:
-            return b""
-        self.sock.settimeout(self._seconds_left())
-        data = self.sock.recv(_CHUNK)
-        self._bytes += len(data)
-        if self._bytes > _MOST_BYTES:
-            raise OSError("the server's answers are too large")
-        return data
+class _Answers(io.RawIOBase):
+    """What the server says, for MAIL_SECONDS and _MOST_BYTES from now on."""
 
-    def leave(self) -> None:
-        """Say goodbye and close, without waiting for an answer."""
-        try:
-            if self.sock is not None:
-                self.putcmd("quit")
-        except OSError:
-            pass  # it is closed already
-        finally:
-            self.close()
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._ends = time.monotonic() + MAIL_SECONDS
+        self._left = _MOST_BYTES
 
-    def _seconds_left(self) -> float:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the mail took too long")
-        return min(left, OPERATION_SECONDS)
+    def readable(self) -> bool:
+        """Whether it can be read: io.BufferedReader asks."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # it always is one
+        """Read the next bytes. OSError."""
+        if self._left <= 0 or time.monotonic() > self._ends:
+            raise TimeoutError("the server answers too much, or for too long")
+        count = self._connection.recv_into(buffer)
+        self._left -= count
+        return count
 
 
-class _Lines:
-    """The file of answers that smtplib reads, line by line."""
-
-    def __init__(self, client: _Client) -> None:
-        self._client = client
-        self._rest = b""
-
-    def readline(self, limit: int) -> bytes:
-        """Return a line of at most `limit` bytes. Empty at the end of the connection."""
-        while b"\n" not in self._rest and len(self._rest) < limit:
-            data = self._client.receive()
-            if not data:
-                break
-            self._rest += data
-        end = self._rest.find(b"\n") + 1 or len(self._rest)
-        line, self._rest = self._rest[: min(end, limit)], self._rest[min(end, limit) :]
-        return line
-
-    def close(self) -> None:
-        """Forget what was read."""
-        self._rest = b""
+class _TlsClient(_Client, smtplib.SMTP_SSL):
+    """It has TLS from the first byte."""
 
 
-def _bytes(text: bytes | str) -> bytes:
-    return text.encode() if isinstance(text, str) else text
+def _connected(server: Smtp, hostname: str) -> _Client:
+    where, seconds = (server.host, server.port, hostname), OPERATION_SECONDS
+    context = ssl.create_default_context()
+    if server.is_tls:
+        client: _Client = _TlsClient(*where, timeout=seconds, context=context)
+    else:
+        client = _Client(*where, timeout=seconds)
+    try:
+        client.ehlo_or_helo_if_needed()
+        if not (server.is_tls or server.is_loopback):
+            if not client.has_extn("starttls"):
+                raise Unusable("the server has no STARTTLS")
+            client.starttls(context=context)
+        if server.user is not None and server.password is not None:
+            client.login(server.user, server.password)
+    except BaseException:
+        client.close()
+        raise
+    return client
 
 
 def _name(error: BaseException) -> str:

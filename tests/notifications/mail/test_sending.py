@@ -167,6 +167,14 @@ def test_a_server_that_hangs_on_every_recipient_is_asked_for_two_only(
     assert [mail.attempts for mail in Mail.select().order_by(Mail.id)] == [1, 0, 0]
 
 
+def test_a_server_that_drips_after_a_message_is_asked_for_two_only(acme, server, orders, impatient):
+    server.stop()
+    with OddServer(server.port, "drips_later") as odd:
+        assert "unusable" in send(acme.app)
+        assert odd.connections == 2
+    assert [mail.attempts for mail in Mail.select().order_by(Mail.id)] == [1, 0, 0]
+
+
 def test_421_while_a_mail_is_sent_delays_that_mail_only(acme, server, orders):
     server.answers["ada@example.org"] = "421 Too many from you"
     assert send(acme.app) is None

@@ -60,10 +60,9 @@ def test_a_text_is_complete_and_kind(acme, server, buyer):
         text_of(server.only()).replace("\r\n", "\n")
         == f"""Hello Ada Lovelace,
 
-Here are your 2 tickets. Show a code at the door, on your phone or on paper.
+2 tickets for Launch Night. Show a code at the door, on your phone or on paper.
 
-All tickets with their QR codes: {order_link(buyer)}
-To print the tickets, each on one sheet: {order_link(buyer)}/print
+Open my tickets: {order_link(buyer)}
 
 Launch Night
 When: {WHEN}
@@ -79,13 +78,15 @@ General admission, Ada Lovelace
 {PUBLIC_URL}/t/{second.code}
 Code: {second.code}
 
-Each link opens one ticket with the QR code for the door. Anybody who has a link or a code can \
-come in, so do not forward this mail. To give a ticket away, open its link, and use “Pass on”.
-
 2 {TIMES} General admission: 10.00
 Paid on Local, {day}: 10.00 USDC
+
 Receipt: {order_link(buyer)}/receipt
-Calendar: {PUBLIC_URL}/v1/public/tenants/acme/events/{buyer.intent["event_id"]}.ics
+Add to calendar: {PUBLIC_URL}/v1/public/tenants/acme/events/{buyer.intent["event_id"]}.ics
+Print: {order_link(buyer)}/print
+
+Each link opens one ticket with the QR code for the door. Anybody who has a link or a code can \
+come in, so do not forward this mail. To give a ticket away, open its link, and use “Pass on”.
 
 --\x20
 Sent automatically for Acme, {PUBLIC_URL}

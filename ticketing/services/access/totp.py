@@ -29,7 +29,7 @@ _STEP_SECONDS = 30
 _PURPOSE = "totp-secrets"
 _RENEWED_AT_ONCE = 100
 _MOST_ISSUER, _MOST_NAME = 60, 150
-"""A QR code has 412 characters at most, and the address has the issuer twice."""
+"""A phone reads a QR code of 400 characters well. The address has the issuer twice."""
 
 
 class NewSecret(NamedTuple):

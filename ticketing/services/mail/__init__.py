@@ -19,7 +19,7 @@ payee_contents.py: the same of where a refund goes
 cautioned_refunds.py: which refunds nobody has looked at, so that administrators get a mail
 waiting_contents.py: the same of places on waiting lists
 message_contents.py: the same of messages, reminders, and mails about sales
-texts.py: subject, text, HTML, pictures and headers, from templates/mail
+texts.py: subject, text, HTML, pictures and headers; a mail has one template in templates/mail
 pictures.py: what is in the mail: the logo, the event's picture, and the tickets' QR codes
 values.py: what mails say of events, tickets and money, and their links
 plain_text.py: text that people wrote, made safe for mails

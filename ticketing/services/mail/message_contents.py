@@ -112,7 +112,7 @@ def sales_of_day(mail: Mail, config: Config) -> Facts | None:
     titles = _titles([event_id for _, event_id, _ in rows[:_MOST_EVENTS]])
     return {
         "sold": [
-            {"title": titles[event_id], "seats": seats, "amount": -amount}
+            {"name": titles[event_id], "count": seats, "amount": -amount}
             for amount, event_id, seats in rows[:_MOST_EVENTS]
         ],
         "seats": sum(seats for _, _, seats in rows),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from email import policy
 from email.headerregistry import Address
 from email.message import EmailMessage, MIMEPart
@@ -9,7 +10,7 @@ from email.utils import format_datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ticketing import clock, formats, locales
 from ticketing.config import Config, Smtp
@@ -24,11 +25,11 @@ TEMPLATES = Path(__file__).parents[2] / "templates" / "mail"
 _MOST_SUBJECT = 160
 
 
-def environment() -> Environment:
-    """Return the templates."""
+def environment(part: str) -> Environment:
+    """Return the templates. `part`: the folder with what renders their parts, "text" or "html"."""
     made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=select_autoescape(["html"]),
+        loader=FileSystemLoader([TEMPLATES / part, TEMPLATES]),
+        autoescape=part == "html",
         undefined=StrictUndefined,
         extensions=["jinja2.ext.i18n"],
         trim_blocks=True,
@@ -54,7 +55,9 @@ def environment() -> Environment:
     return made
 
 
-_templates = environment()
+_text, _html = environment("text"), environment("html")
+_BLANK_LINES = re.compile(r"\n{3,}")
+"""Each part of a text ends with an empty line, also the last one of a row."""
 
 
 def write(mail: Mail, recipient: str, smtp: Smtp, config: Config) -> bytes | None:
@@ -72,8 +75,8 @@ def write(mail: Mail, recipient: str, smtp: Smtp, config: Config) -> bytes | Non
 
 def _written(mail: Mail, facts: Facts, recipient: str, smtp: Smtp, config: Config) -> bytes:
     # The first line is the subject. Then there is an empty line.
-    text_template = _templates.get_template(f"{mail.kind}.txt")
-    subject, _, text = text_template.render(facts).partition("\n\n")
+    rendered = _text.get_template(f"{mail.kind}.j2").render(facts)
+    subject, _, text = _BLANK_LINES.sub("\n\n", rendered).partition("\n\n")
     message = EmailMessage(policy.SMTP)
     message["Message-ID"] = f"<{mail.id}@{host_of(config)}>"
     message["Date"] = format_datetime(clock.now())
@@ -88,7 +91,7 @@ def _written(mail: Mail, facts: Facts, recipient: str, smtp: Smtp, config: Confi
     inline = _with_pictures(mail, facts)
     names = {each.name: f"{each.name}.{mail.id}@{host_of(config)}" for each in inline}
     html = MIMEPart(policy.SMTP)
-    page = _templates.get_template(f"{mail.kind}.html").render(facts, subject=subject, cid=names)
+    page = _html.get_template(f"{mail.kind}.j2").render(facts, subject=subject, cid=names)
     html.set_content(page, subtype="html", cte="quoted-printable")
     for each in inline:
         html.add_related(
