@@ -142,6 +142,8 @@ def _copy(filled: Filled, models: Iterable[tuple[Kind, str]], orders: int) -> No
             for payment in rows("payments", f"intent_id = '{intent_id}'"):
                 changed = {"id": ids.PAYMENT, "tx_hash": "0x"}
                 _insert("payments", _copies(payment, changed, new_ids))
+            for item in rows("intent_items", f"intent_id = '{intent_id}'"):
+                _insert("intent_items", _copies(item, {}, new_ids))
             for seat in rows("admissions", f"intent_id = '{intent_id}'"):
                 _insert("admissions", _copies(seat, {"id": ids.ADMISSION}, new_ids))
         guest = rows("admissions", f"ticket_type_id = '{filled.ticket_id}' AND intent_id IS NULL")
@@ -157,7 +159,7 @@ def _address(wallet: Row, index: int) -> str:
 
 
 def _copies(row: Row, changed: Mapping[str, str], intents: Iterable[str | None]) -> Iterator[Row]:
-    """Yield a copy of a payment or an admission for each of these orders."""
+    """Yield a copy of a row for each of these orders."""
     for intent in intents:
         copy = {**row, **{name: ids.new(prefix) for name, prefix in changed.items()}}
         if "code" in row:
@@ -171,8 +173,9 @@ def _count(ticket_id: str) -> None:
     database.execute_sql(
         f"""
         UPDATE ticket_types SET
-            held = (SELECT sum(quantity) FROM payment_intents
-                WHERE ticket_type_id = ticket_types.id AND status IN ({live})),
+            held = (SELECT sum(i.quantity) FROM intent_items i
+                JOIN payment_intents p ON p.id = i.intent_id
+                WHERE i.ticket_type_id = ticket_types.id AND p.status IN ({live})),
             sold = (SELECT count(*) FROM admissions
                 WHERE ticket_type_id = ticket_types.id AND status <> '{AdmissionStatus.VOID}')
         WHERE id = '{ticket_id}'

@@ -40,7 +40,15 @@ _NEWEST_SECONDS, _QUIET_SECONDS = 20 * 60, 3600
 _SWEPT_WITHIN_SECONDS = 60_000
 _BLOCK_SECONDS = 2
 
-_GROWN = ("payment_intents", "payments", "collections", "refunds", "admissions", "notifications")
+_GROWN = (
+    "payment_intents",
+    "intent_items",
+    "payments",
+    "collections",
+    "refunds",
+    "admissions",
+    "notifications",
+)
 """The tables with most of the rows."""
 
 _MOVED = {
@@ -53,6 +61,7 @@ _MOVED = {
 
 _MODEL_TABLES = {
     "payment_intents": "id",
+    "intent_items": "position",
     "payments": "id",
     "admissions": "id",
     "notifications": "position",
@@ -145,7 +154,9 @@ def open_waiting_list(world: World) -> None:
 
 def _name_models(filled: filling.Filled) -> None:
     """Put the orders that are copied, and their rows, into small tables of their own."""
-    ordered = f"SELECT id FROM payment_intents WHERE ticket_type_id = '{filled.ticket_id}'"
+    ordered = (
+        f"SELECT intent_id AS id FROM intent_items WHERE ticket_type_id = '{filled.ticket_id}'"
+    )
     bulk.run(
         f"""
         CREATE TABLE growing_models AS
@@ -181,7 +192,7 @@ def _add_places(world: World, filled: filling.Filled, size: Size) -> None:
         for row in filling.rows("tenants", f"id IN ('{hot['tenant_id']}', '{many['tenant_id']}')")
     }
     tenant, wallet = bulk.key(ids.TENANT, "n"), bulk.key(ids.WALLET, "n")
-    of_wallet = {"id": wallet, "public_key": wallet, "tenant_id": tenant, "secret": _hex("n")}
+    of_wallet = {"id": wallet, "tenant_id": tenant, "secret": _hex("n")}
     _copy(
         "wallets", of_wallet, bulk.numbers(size.tenants), f"m.id = '{wallets[many['tenant_id']]}'"
     )
@@ -248,7 +259,6 @@ def _copy_orders(voucher_id: str, size: Size) -> None:
         "id": "o.id",
         "tenant_id": "p.tenant_id",
         "event_id": "p.event_id",
-        "ticket_type_id": "p.ticket_type_id",
         "wallet_id": "p.wallet_id",
         "address_index": "1000 + o.n",
         "address": f"'0x' || '{'0' * 30}' || {bulk.ten_digits('o.n')}",
@@ -259,23 +269,16 @@ def _copy_orders(voucher_id: str, size: Size) -> None:
         "watch_until": watched,
         "swept_at": f"CASE WHEN {swept} THEN {swept_at} END",
         "swept_balance": f"CASE WHEN {swept} THEN '0' END",
-        "swept_surplus": f"CASE WHEN {swept} THEN '0' END",
         "buyer_email": f"'buyer-' || {bulk.text('o.n % 300000')} || '@example.org'",
         "buyer_name": f"'Buyer ' || {bulk.text('o.n % 300000')}",
-        "has_items": f"CASE WHEN {uses} THEN TRUE ELSE m.has_items END",
         "voucher_id": f"CASE WHEN {uses} THEN {bulk.key(ids.VOUCHER, used)} END",
         **_moved_columns("payment_intents"),
     }
     _copy("payment_intents", changes, _ORDERS, "m.id = o.model_id")
-    bulk.run(
-        """
-        INSERT INTO intent_items (intent_id, position, ticket_type_id, quantity, list_amount,
-            unit_amount, admission, vouchered)
-        SELECT m.id, 0, m.ticket_type_id, m.quantity, m.unit_amount, m.unit_amount, TRUE, TRUE
-        FROM payment_intents m WHERE m.voucher_id IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM intent_items i WHERE i.intent_id = m.id)
-        """
-    )
+    item = {"intent_id": "o.id", "ticket_type_id": "p.ticket_type_id"}
+    with_voucher = "i.id = o.id AND i.voucher_id IS NOT NULL"
+    item["vouchered"] = f"EXISTS (SELECT 1 FROM payment_intents i WHERE {with_voucher})"
+    _copy("intent_items", item, _ORDERS, "m.model_id = o.model_id")
 
 
 _ORDERS = "growing_new_orders o JOIN growing_places p ON p.number = o.place"
@@ -419,8 +422,9 @@ def _count() -> None:
     bulk.run(
         f"""
         UPDATE ticket_types SET
-            held = COALESCE((SELECT SUM(quantity) FROM payment_intents
-                WHERE ticket_type_id = ticket_types.id AND status IN ({live})), 0),
+            held = COALESCE((SELECT SUM(i.quantity) FROM intent_items i
+                JOIN payment_intents p ON p.id = i.intent_id
+                WHERE i.ticket_type_id = ticket_types.id AND p.status IN ({live})), 0),
             sold = (SELECT COUNT(*) FROM admissions
                 WHERE ticket_type_id = ticket_types.id AND status <> '{AdmissionStatus.VOID}')
         WHERE id IN (SELECT ticket_type_id FROM growing_places)

@@ -18,10 +18,10 @@ from ticketing.models.refunds import Refund
 pytestmark = pytest.mark.sql
 
 # The database may refuse another value, or the order is then another one.
-FIXED = {"id", "tenant", "event", "ticket_type", "wallet", "chain_id", "address", "token_address"}
+FIXED = {"id", "tenant", "event", "wallet", "chain_id", "address", "token_address"}
 # Fixed when an order is made.
-FIXED |= {"quantity", "unit_amount", "amount", "currency", "token_decimals", "created_at"}
-FIXED |= {"required_confirmations", "networks", "has_items", "voucher", "locale"}
+FIXED |= {"quantity", "amount", "currency", "token_decimals", "created_at"}
+FIXED |= {"required_confirmations", "networks", "free_seats", "voucher", "locale"}
 FIXED |= {"link_generation"}  # another one ends the secret
 
 LIMITED = {each: 2 if each == CallClass.ORDER else 0 for each in CallClass}

@@ -54,6 +54,7 @@ PREFLIGHT = [
     "UPDATE ticket_types",
     "UPDATE wallets",
     "INSERT INTO payment_intents",
+    "INSERT INTO intent_items",
     "INSERT INTO notifications",
     "COMMIT",
 ]
@@ -187,7 +188,7 @@ def test_a_csv_file_is_read_in_one_snapshot_and_one_query_for_a_batch(acme, tick
     acme.buyer(ticket)
     with statements() as found:
         assert api.get(f"{acme.path}/events/{ticket['event_id']}/orders.csv").status_code == 200
-    batches = ["SELECT payment_intents"] * 2
+    batches = ["SELECT payment_intents", "SELECT intent_items", "SELECT payment_intents"]
     read = ["SELECT questions", *batches]
     assert found == ["SELECT api_keys", "SELECT events", "BEGIN", *read, "COMMIT"]
 
@@ -216,7 +217,7 @@ def test_a_purchase_that_is_confirmed(acme):
     assert buyer.purchase().status_code == 200
     with statements() as found:
         assert buyer.purchase().status_code == 200
-    assert found == ["SELECT payment_intents", "SELECT admissions"]
+    assert found == ["SELECT payment_intents", "SELECT intent_items", "SELECT admissions"]
 
 
 def test_a_scan_that_admits(acme):
@@ -255,5 +256,5 @@ def test_the_page_of_an_order(acme, api):
     buyer = acme.buyer(acme.ticket())
     with statements() as found:
         assert api.get(link(buyer)).status_code == 200
-    tables = ("payment_intents", "admissions", "payments", "chains")
+    tables = ("payment_intents", "intent_items", "ticket_types", "admissions", "payments", "chains")
     assert sorted(found) == sorted(f"SELECT {table}" for table in tables)

@@ -11,7 +11,6 @@ from tests.support.field_changes import change_each_alone
 from tests.support.field_values import TICKET_TYPE
 from tests.support.mcp import call
 from ticketing.models.items import IntentItem
-from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 
 CONTRACT_FIELDS = {
@@ -349,9 +348,8 @@ def test_a_ticket_type_in_an_order_of_several_cannot_become_a_draft(acme, admin,
 
 def with_item(buyer, ticket):
     """Add a second item to an order, in the database."""
-    intent_id = buyer.intent["id"]
     IntentItem.create(
-        intent=intent_id,
+        intent=buyer.intent["id"],
         position=1,
         ticket_type=ticket["id"],
         quantity=1,
@@ -360,7 +358,6 @@ def with_item(buyer, ticket):
         admission=True,
         vouchered=False,
     )
-    PaymentIntent.update(has_items=True).where(PaymentIntent.id == intent_id).execute()
 
 
 def test_a_price_that_buyers_choose_has_bounds(acme, admin, path, event):

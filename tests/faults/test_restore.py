@@ -106,10 +106,10 @@ def test_a_service_restored_from_a_backup_ends_with_the_same_books(
     before = books(acme, known)
     assert [each["status"] for each in before] == [*["confirmed"] * 3, "expired"]
     assert audit(first)["ok"] is True
+    owner = acme.send("GET", f"{acme.path}/wallet").json["address"]
     first.stop()
 
     second = serve(restore())
-    owner = acme.send("GET", f"{acme.path}/wallet").json["address"]
     assert second.flask("db", "restored") == f"{owner}  skipped 5 to 100004\n"
     second.start_web()
     acme.move_to(second)

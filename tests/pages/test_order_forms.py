@@ -115,7 +115,7 @@ def test_it_orders_the_same_again_once(acme, buyer):
     again = buyer_at(acme, answers[0].location)
     assert status(show(again)) == "Waiting for your payment"
     first, second = PaymentIntent.select().order_by(PaymentIntent.id)
-    for name in ("event_id", "ticket_type_id", "quantity", "buyer_email", "buyer_name", "held_by"):
+    for name in ("event_id", "items", "quantity", "buyer_email", "buyer_name", "held_by"):
         assert getattr(second, name) == getattr(first, name)
 
 

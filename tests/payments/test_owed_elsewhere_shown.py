@@ -5,21 +5,14 @@ import csv
 import pytest
 
 from tests.support.elsewhere import (
-    exported,
     give_back,
     money,
     order,
     paid_twice,
     pay,
-    read_to_the_end,
     refund,
 )
 from tests.support.factories import CHAIN, PRICE, cli, worker_once
-from tests.support.refunds import (
-    FRIEND,
-    pay_from,
-)
-from ticketing.models.stray_accounts import StrayAccount
 from ticketing.services import metrics
 from tools.anvil import SECOND_CHAIN_ID as SECOND
 
@@ -51,19 +44,6 @@ def test_exports_have_a_line_for_each_network(shop, nodes_of):
         (SECOND, 2),
         (SECOND, 3),
     }
-
-
-def test_an_export_finds_what_the_worker_has_not_looked_for(shop, nodes_of, tmp_path):
-    buyer = order(shop, CHAIN)
-    pay(nodes_of, buyer, CHAIN)
-    pay_from(nodes_of[SECOND], FRIEND, buyer, 3)
-    read_to_the_end(nodes_of[SECOND])
-    assert StrayAccount.select().count() == 0
-    lines = exported(shop.app, tmp_path, "wallet", "export")
-    assert [(line["chain_id"], line["booked"]) for line in lines] == [
-        (str(CHAIN), str(PRICE)),
-        (str(SECOND), "3"),
-    ]
 
 
 def test_the_metrics_count_each_network(app, shop, nodes_of):

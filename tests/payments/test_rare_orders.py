@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.property.worlds import fake_chain
+from tests.support.wallets import prove_receivers
 from ticketing.constants import Publication
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.catalog import events
@@ -46,6 +47,7 @@ ORDER = (LOOK, ("preflight", False, 1))
 
 
 def test_an_order_canceled_with_its_event_before_the_first_look_is_owed_its_money(world):
+    prove_receivers(*world.config.chains.values())
     run(world, ("preflight", False, 1), pay(PART), ("purchase", 0))
     assert books() == ("awaiting_payment", 300, 0, 0)
     intent = order()

@@ -88,18 +88,9 @@ def use_voucher(
             **fields,
         },
     )
-    IntentItem.create(
-        intent=intent.id,
-        position=0,
-        ticket_type=ticket["id"],
-        quantity=intent.quantity,
-        list_amount=list_amount,
-        unit_amount=intent.unit_amount,
-        admission=True,
-        vouchered=True,
-    )
-    of_order = PaymentIntent.update(voucher=voucher.id, has_items=True)
-    of_order.where(PaymentIntent.id == intent.id).execute()
+    of_order = IntentItem.intent == intent.id
+    IntentItem.update(list_amount=list_amount, vouchered=True).where(of_order).execute()
+    PaymentIntent.update(voucher=voucher.id).where(PaymentIntent.id == intent.id).execute()
     return voucher
 
 

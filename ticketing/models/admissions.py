@@ -81,6 +81,9 @@ class Admission(BaseModel):
     change_number = BigIntegerField(null=True)
     created_at = UtcDateTimeField()
 
+    item: Any = None
+    """The item of its order, if that was read with it. None: it has no order."""
+
     # No columns: services.admission_views sets these on an instance for its response.
     shown_code: str | None
     shown_qr: str | None
@@ -97,6 +100,11 @@ class Admission(BaseModel):
     def holder(self) -> dict[str, str | None]:
         """The holder's name and email address, if known."""
         return {"name": self.holder_name, "email": self.holder_email}
+
+    @property
+    def deposit(self) -> int:
+        """What comes back of its price to who came. It was read with its item."""
+        return 0 if self.item is None else int(self.item.deposit_amount)
 
     @property
     def is_final(self) -> bool:

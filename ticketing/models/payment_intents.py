@@ -20,7 +20,6 @@ from ticketing.models.base import BaseModel, UtcDateTimeField, literal
 from ticketing.models.events import Event
 from ticketing.models.order_networks import NetworksField, OrderNetwork, PaymentOption
 from ticketing.models.tenants import Tenant
-from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
 from ticketing.models.wallets import Wallet
 
@@ -103,9 +102,7 @@ class Item(NamedTuple):
 class PaymentIntent(BaseModel):
     """One buyer's attempt to buy `quantity` seats of one event on one chain.
 
-    Its seats are `items`. If they are of one ticket type without more, `ticket_type` and
-    `unit_amount` say it all. Otherwise `has_items`: each item has a row of its own (IntentItem),
-    and of several ticket types `ticket_type` is the first, and `unit_amount` is 0.
+    Its seats are `items`: a row for each ticket type (IntentItem). They never change.
 
     Amounts are micro-units. The chain's fields (from `chain_id` to `required_confirmations`) are
     None for a free order. `networks`: on which it could be paid at order time, if on several; it is
@@ -127,7 +124,7 @@ class PaymentIntent(BaseModel):
     last released. None: it has none.
     `sold_by`: the device at the door that sold it. Then it may be confirmed early at any time.
     `released` is the sum of what its admissions released. `free_seats`: how many of its seats count
-    as free (None: all, if it costs nothing).
+    as free.
     `early_confirmations`: with so many blocks it may be confirmed before its payment is final.
     None: never. `early`: it was, and its payment is not final yet.
     `refund_address` is the payee that counts. `refund_by_hand_at`: since when the
@@ -160,12 +157,9 @@ class PaymentIntent(BaseModel):
     tenant_id: str
     event = ForeignKeyField(Event)
     event_id: str
-    ticket_type = ForeignKeyField(TicketType)
-    ticket_type_id: str
     status = TextField()
     flags = FlagsField(default=frozenset)
     quantity = IntegerField()
-    unit_amount = BigIntegerField()
     amount = BigIntegerField()
     tolerance = BigIntegerField(default=0)
     amount_received = BigIntegerField(default=0)
@@ -180,8 +174,7 @@ class PaymentIntent(BaseModel):
     resale = BooleanField()
     deposits_tried_at = UtcDateTimeField(null=True)
     sold_by = TextField(null=True)
-    has_items = BooleanField(default=False)
-    free_seats = IntegerField(null=True)
+    free_seats = IntegerField()
     voucher = ForeignKeyField(Voucher, null=True)
     voucher_id: str | None
     refund_address = TextField(null=True)
@@ -259,9 +252,6 @@ class PaymentIntent(BaseModel):
     @cached_property
     def items(self) -> Sequence[Item]:
         """Its seats by ticket type, in the order of the buyer. It may read them."""
-        if not self.has_items:
-            price = self.unit_amount
-            return (Item(self.ticket_type_id, self.quantity, price, price, True, False),)
         rows = sorted(self.item_rows, key=lambda row: int(row.position))
         return tuple(row.item for row in rows)
 

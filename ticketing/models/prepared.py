@@ -197,7 +197,8 @@ class _Reader:
         for (owner, name), joined in zip(self._links, made[1:], strict=False):
             setattr(made[owner], name, joined)
         if self._last is not None:
-            setattr(made[0], self._last, made[-1] if made[-1].get_id() is not None else None)
+            is_there = any(value is not None for value in made[-1].__data__.values())
+            setattr(made[0], self._last, made[-1] if is_there else None)
         return made[0]
 
 

@@ -26,7 +26,7 @@ def show_tickets(link: str) -> str:
     """
     intent = g.intent
     admission_views.add_to_order(intent, None, config().keyring)
-    items.add_names([intent])
+    items.read([intent])
     return render.page(
         "order_print.html",
         tenant=intent.tenant,

@@ -18,7 +18,6 @@ from ticketing.services import admission_views
 from ticketing.services.orders import answers, finality, holders, returns, transfers
 from ticketing.services.orders.holders import Holder
 from ticketing.services.orders.returns import Terms
-from ticketing.services.payments import deposits
 from ticketing.web import origin
 from ticketing.web.context import config
 from ticketing.web.idempotency import once
@@ -156,7 +155,7 @@ def _page(
         passing_on=passing_on or Form(),
         answering=answering or _answered(admission),
         giving_back=giving_back or Form(),
-        deposit=deposits.of_seat(admission),
+        deposit=admission.deposit,
         terms=terms if isinstance(terms, Terms) else None,
         unpaid_until=returns.unpaid_until(admission) if admission.returned_at else None,
         answers_obstacle=answers.obstacle(admission),

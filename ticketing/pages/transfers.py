@@ -12,7 +12,6 @@ from ticketing.pages.forms import Form
 from ticketing.pages.guards import OfferLink
 from ticketing.services.orders import holders, transfers
 from ticketing.services.orders.holders import Holder
-from ticketing.services.payments import deposits
 from ticketing.web.context import config
 from ticketing.web.idempotency import once
 
@@ -72,7 +71,7 @@ def _page_or_ending(offer: str, form: Form) -> Response:
         event=admission.event,
         path=links.transfer(offer),
         until=transfer.expires_at,
-        deposit=deposits.of_seat(admission),
+        deposit=admission.deposit,
         form=form,
         writes_mail=settings.smtp is not None,
     )

@@ -313,7 +313,7 @@ def purchase(found: PaymentIntent, config: Config, client: Sequence[str] = ()) -
     """
     before = found.status
     intent = _looked_for(found, config, client)
-    intents.keep_names(found, intent)
+    intents.keep_items(found, intent)
     intent.has_changed = intent.status != before
     intents.add_payment_details([intent])
     refusal = _REFUSALS.get(IntentStatus(intent.status))
@@ -343,7 +343,7 @@ def cancel(
     _look_before_release(found, config, client)
     intent = settlement.cancel(found.id)
     intent.has_changed = intent.status != found.status
-    intents.keep_names(found, intent)
+    intents.keep_items(found, intent)
     intents.add_payment_details([intent])
     return intent
 
@@ -398,20 +398,17 @@ def _issue(
     if held.is_pooled:
         # A correction must not hold a seat that was given back any longer.
         deadline = min(deadline, first.event.returns_end, *filter(None, [ends_at]))
-    has_items = lines.needs_items(wanted)
     columns = {
         "id": ids.new(ids.INTENT),
         "tenant": first.tenant_id,
         "event": first.event_id,
         "status": IntentStatus.AWAITING_PAYMENT,
         "quantity": lines.seats(wanted),
-        "unit_amount": wanted[0].unit_amount if len(wanted) == 1 else 0,
         "amount": amount,
         "tolerance": first.tenant.tolerance_of(amount, payment.get("token_decimals", 0)),
-        "has_items": has_items,
         "deposits_tried_at": clock.now() if lines.has_deposit(wanted) else None,
         "voucher": None if wanted[0].voucher is None else wanted[0].voucher.id,
-        "free_seats": lines.free_seats(wanted) if has_items else None,
+        "free_seats": lines.free_seats(wanted),
         "currency": CURRENCY,
         "held_by": order.client[0] if order.client else None,
         "held_by_site": order.client[1] if len(order.client) > 1 else None,
@@ -429,12 +426,10 @@ def _issue(
         is_resale = order.offered_for is None
         marks = {**marks, "pooled": lines.seats(wanted), "resale": is_resale}
     intent = new_row(PaymentIntent, {**columns, **payment, **marks})
-    intent.ticket_type = first
     intent.items = tuple(line.item for line in wanted)
     intent.item_names = {line.ticket_type.id: line.ticket_type.name for line in wanted}
     _insert(intent)
-    if has_items:
-        items.write(intent)
+    items.write(intent)
     feed.record(intent.tenant_id, *facts.intent_created(intent))
     return intent
 

@@ -14,7 +14,6 @@ from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
-from ticketing.models.wallets import Wallet
 
 SLUG = "acme"
 PROTECTED = {"trail": "trail_stays", "scans": "scans_stays"}
@@ -27,9 +26,11 @@ def empty_database() -> None:
     for table, trigger in PROTECTED.items():
         dropped = f"{trigger}_delete" if is_sqlite() else f"{trigger} ON {table}"
         database.execute_sql(f"DROP TRIGGER IF EXISTS {dropped}")
-    # Only the database knows these references: to tenants, and from ChainBlock.
-    Wallet.update(tenant_id=None).execute()
-    for model in [ChainBlock, *reversed(sort_models(BaseModel.__subclasses__()))]:
+    # A tenant and its wallet refer to each other.
+    Tenant.update(wallet=None).execute()
+    others = [each for each in sort_models(BaseModel.__subclasses__()) if each is not Tenant]
+    # Only the database knows what ChainBlock refers to.
+    for model in [ChainBlock, *reversed(others), Tenant]:
         model.delete().execute()
 
 

@@ -83,16 +83,9 @@ def at_place(rows: dict[str, Row], place: str) -> list[Row]:
 
 
 def items(books: Books, intent: Row) -> list[Row]:
-    """Return the items of an order: their rows, or one with what the order itself says."""
-    if not intent["has_items"]:
-        own = {name: intent[name] for name in ("ticket_type_id", "quantity", "unit_amount")}
-        rest = {"admission": True, "vouchered": False, "return_fee_percent": None}
-        return [{**own, "list_amount": intent["unit_amount"], **rest}]
+    """Return the items of an order."""
     found = of_intent(books["intent_items"], intent["id"])
-    first = found[0]
-    is_plain = first["admission"] and not first["vouchered"]
-    is_plain = is_plain and first["return_fee_percent"] is None
-    assert len(found) > 1 or not is_plain, "it needs no rows"
+    assert found, "an order has items"
     return found
 
 

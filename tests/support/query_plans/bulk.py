@@ -20,10 +20,12 @@ COLUMNS = {
     " online_join_url status created_at updated_at",
     "ticket_types": "id tenant_id event_id name price_amount chain_id transferable status capacity"
     " held sold min_per_order max_per_order sales_start_at sales_end_at created_at updated_at",
-    "payment_intents": "id tenant_id event_id ticket_type_id status flags quantity unit_amount"
+    "payment_intents": "id tenant_id event_id status flags quantity free_seats"
     " amount amount_received refund_due refunded currency chain_id wallet_id address_index address"
     " token_address token_decimals required_confirmations paid_block buyer_email buyer_name"
     " created_at hold_until grace_until expires_at confirmed_at watch_until swept_at swept_balance",
+    "intent_items": "intent_id position ticket_type_id quantity list_amount unit_amount admission"
+    " vouchered",
     "payments": "id intent_id chain_id tx_hash log_index block_number block_hash block_time sender"
     " amount dust canonical seen_at",
     "collections": "id intent_id chain_id token_address tx_hash log_index block_number block_hash"

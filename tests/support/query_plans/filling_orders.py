@@ -92,11 +92,10 @@ class Orders:
             intent,
             tenant,
             ticket_type.event_id,
-            ticket_type.id,
             status,
             flag_bits(outcome.flags),
             quantity,
-            ticket_type.price,
+            0 if amount else quantity,
             amount,
             received,
             due,
@@ -115,6 +114,8 @@ class Orders:
             text(watch_until),
             *((text(swept), str(received)) if is_cold else (None, None)),
         )
+        price = (ticket_type.price,) * 2
+        self._sink.add("intent_items", intent, 0, ticket_type.id, quantity, *price, True, False)
         for number, percent in enumerate(outcome.paid):
             self._pay(intent, chain_id, number, paid_at, percent * amount // 100, stays)
         if refunded:

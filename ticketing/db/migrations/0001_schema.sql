@@ -443,13 +443,10 @@ CREATE TABLE payment_intents (
     id TEXT PRIMARY KEY,
     tenant_id TEXT NOT NULL REFERENCES tenants (id),
     event_id TEXT NOT NULL REFERENCES events (id),
-    ticket_type_id TEXT NOT NULL REFERENCES ticket_types (id),
     status TEXT NOT NULL,
     flags INTEGER NOT NULL,
-    has_items BOOLEAN NOT NULL DEFAULT FALSE,
     quantity INTEGER NOT NULL,
-    unit_amount BIGINT NOT NULL,
-    free_seats INTEGER,
+    free_seats INTEGER NOT NULL,
     pooled INTEGER NOT NULL DEFAULT 0,
     amount BIGINT NOT NULL,
     tolerance BIGINT NOT NULL DEFAULT 0,
@@ -507,7 +504,6 @@ CREATE TABLE payment_intents (
     UNIQUE (wallet_id, address_index)
 );
 CREATE INDEX intents_of_event ON payment_intents (event_id, id);
-CREATE INDEX intents_of_ticket_type ON payment_intents (ticket_type_id, status, quantity);
 CREATE INDEX intents_by_status ON payment_intents (tenant_id, status, id);
 CREATE INDEX intents_awaiting ON payment_intents (chain_id, expires_at)
     WHERE status = 'awaiting_payment';
@@ -538,8 +534,7 @@ CREATE INDEX intents_of_buyer ON payment_intents (tenant_id, LOWER(buyer_email),
     WHERE buyer_email IS NOT NULL;
 CREATE UNIQUE INDEX intents_x402_keys ON payment_intents (idempotency_digest)
     WHERE idempotency_digest IS NOT NULL;
-CREATE INDEX intents_x402_unpaid ON payment_intents (ticket_type_id, status, x402, quantity)
-    WHERE x402 = TRUE;
+CREATE INDEX intents_x402_unpaid ON payment_intents (id) WHERE x402 = TRUE AND status = 'awaiting_payment';
 CREATE INDEX intents_set_aside ON payment_intents (chain_id, set_aside_until)
     WHERE set_aside_until IS NOT NULL;
 CREATE INDEX intents_to_refund_by_amount ON payment_intents

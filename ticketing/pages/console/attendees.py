@@ -64,6 +64,7 @@ def list_attendees() -> str:
         newest_first=True,
     )
     titles.add_to(found.data)
+    titles.add_types_to(found.data)
     chosen = {
         "q": searched,
         "event_id": event_id,

@@ -89,6 +89,7 @@ def _chosen() -> Sequence[Admission]:
     known = [each for each in chosen if ids.is_id(ids.ADMISSION, each)]
     found = admissions.some(caller().tenant_id, known, caller().event_ids)
     titles.add_to(found)
+    titles.add_types_to(found)
     return found
 
 

@@ -43,6 +43,7 @@ def search() -> str:
     found = vouchers.with_code(tenant_id, text, who.event_ids)
     titles.add_to(orders)
     titles.add_to(tickets.data)
+    titles.add_types_to(tickets.data)
     return page(
         "search.html",
         "search",

@@ -32,7 +32,7 @@ from ticketing.constants import AdmissionStatus, IntentStatus, SalesBy
 from ticketing.models.admissions import SEAT_KEPT, Admission
 from ticketing.models.base import literal
 from ticketing.models.events import only_event
-from ticketing.models.items import IntentItem
+from ticketing.models.items import IntentItem, is_of_seat
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
@@ -104,13 +104,6 @@ def _figures(admission: Any) -> tuple[Any, ...]:
     )
 
 
-def _item_of_seat() -> Any:
-    """Return the condition that an item is the one of a seat: the types of an order differ."""
-    # Not the column itself: without statistics, SQLite reads all seats of the type for each order.
-    ticket_type = Admission.ticket_type.concat("")
-    return (IntentItem.intent == Admission.intent) & (IntentItem.ticket_type == ticket_type)
-
-
 @Prepared
 def _by_ticket_type(event_id: Any) -> ModelSelect[Admission]:
     key = (TicketType.id, TicketType.name)
@@ -118,7 +111,7 @@ def _by_ticket_type(event_id: Any) -> ModelSelect[Admission]:
         Admission.select(*_figures(TicketType.admission), *key)
         .join(TicketType)
         .join_from(Admission, PaymentIntent, JOIN.LEFT_OUTER)
-        .join_from(Admission, IntentItem, JOIN.LEFT_OUTER, on=_item_of_seat())
+        .join_from(Admission, IntentItem, JOIN.LEFT_OUTER, on=is_of_seat())
         .where(Admission.event == event_id)
         .group_by(*key, TicketType.position)
         .order_by(TicketType.position, TicketType.id)
@@ -131,7 +124,7 @@ def _with_voucher(event_id: Any, *key: Any) -> ModelSelect[Voucher]:
         Voucher.select(*_figures(IntentItem.admission), *key)
         .join(PaymentIntent, on=(PaymentIntent.voucher == Voucher.id))
         .join_from(PaymentIntent, Admission, on=(Admission.intent == PaymentIntent.id))
-        .join_from(Admission, IntentItem, on=_item_of_seat())
+        .join_from(Admission, IntentItem, on=is_of_seat())
         .where(Voucher.event == event_id, IntentItem.vouchered, _IS_SOLD)
         .group_by(*key)
         .order_by(SQL("amount").desc(), key[0])

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import ModelSelect, fn
+from peewee import ModelSelect
 
 from ticketing.constants import FEW_LEFT, FEW_LEFT_PERCENT, IntentStatus
 from ticketing.models.base import UtcDateTimeField, literal
-from ticketing.models.items import IntentItem
+from ticketing.models.items import has_item_of
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 
@@ -93,14 +93,5 @@ def _first_end(event_id: str, now: datetime) -> ModelSelect[Any]:
 
 def _first_ends(ticket_ids: Sequence[str], event_id: str, now: datetime) -> ModelSelect[Any]:
     """Select ids of ticket types, and the next end of an unpaid order of each."""
-    has_item = fn.EXISTS(
-        IntentItem.select(IntentItem.intent).where(
-            IntentItem.intent == PaymentIntent.id, IntentItem.ticket_type == TicketType.id
-        )
-    )
-    # Of an order with rows of items, its own column has only the first one.
-    is_of_type = (~PaymentIntent.has_items & (PaymentIntent.ticket_type == TicketType.id)) | (
-        PaymentIntent.has_items & has_item
-    )
-    first_end = _first_end(event_id, now).where(is_of_type)
+    first_end = _first_end(event_id, now).where(has_item_of(TicketType.id))
     return TicketType.select(TicketType.id, first_end).where(TicketType.id.in_(ticket_ids))

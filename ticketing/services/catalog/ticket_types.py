@@ -23,7 +23,6 @@ from ticketing.errors import (
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
 from ticketing.models.items import IntentItem
-from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
@@ -187,9 +186,7 @@ def move(tenant: Tenant, event_id: str, ticket_id: str, place: int, config: Conf
 
 
 def _has_intents(ticket_type: TicketType) -> bool:
-    own = PaymentIntent.select().where(PaymentIntent.ticket_type == ticket_type)
-    items = IntentItem.select().where(IntentItem.ticket_type == ticket_type)
-    return bool(own.exists() or items.exists())
+    return bool(IntentItem.select().where(IntentItem.ticket_type == ticket_type).exists())
 
 
 def _is_used(ticket_type: TicketType) -> bool:

@@ -49,15 +49,20 @@ def named(
 
 
 def add_to(rows: Sequence[PaymentIntent] | Sequence[Admission]) -> None:
-    """Set the event and the ticket type of orders or admissions, with few of their fields."""
+    """Set the event of orders or admissions, with few of its fields."""
     events = {
         each.id: each
         for each in Event.select(*_OF_EVENT).where(Event.id.in_([row.event_id for row in rows]))
     }
-    of_rows = TicketType.id.in_([row.ticket_type_id for row in rows])
-    ticket_types = {
-        each.id: each for each in TicketType.select(TicketType.id, TicketType.name).where(of_rows)
-    }
     for row in rows:
         row.event = events[row.event_id]
-        row.ticket_type = ticket_types[row.ticket_type_id]
+
+
+def add_types_to(admissions: Sequence[Admission]) -> None:
+    """Set the ticket type of admissions, with its name only."""
+    of_rows = TicketType.id.in_([row.ticket_type_id for row in admissions])
+    named = {
+        each.id: each for each in TicketType.select(TicketType.id, TicketType.name).where(of_rows)
+    }
+    for row in admissions:
+        row.ticket_type = named[row.ticket_type_id]

@@ -109,12 +109,9 @@ def _orders(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
         PaymentIntent.created_at,
         PaymentIntent.status,
         PaymentIntent.flags,
-        PaymentIntent.ticket_type,
-        PaymentIntent.has_items,
         PaymentIntent.voucher,
         PaymentIntent.quantity,
         PaymentIntent.currency,
-        PaymentIntent.unit_amount,
         PaymentIntent.amount,
         PaymentIntent.tolerance,
         PaymentIntent.amount_received,
@@ -132,8 +129,7 @@ def _orders(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
         PaymentIntent.confirmed_at,
     )
     return (
-        PaymentIntent.select(*shown, TicketType.id, TicketType.name)
-        .join(TicketType)
+        PaymentIntent.select(*shown)
         .where(PaymentIntent.event == event_id, PaymentIntent.id > after)
         .order_by(PaymentIntent.id)
         .limit(BATCH)
@@ -142,17 +138,8 @@ def _orders(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
 
 @Prepared
 def _seats(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
-    shown = (
-        PaymentIntent.id,
-        PaymentIntent.status,
-        PaymentIntent.ticket_type,
-        PaymentIntent.has_items,
-        PaymentIntent.quantity,
-        PaymentIntent.unit_amount,
-    )
     return (
-        PaymentIntent.select(*shown, TicketType.id, TicketType.name)
-        .join(TicketType)
+        PaymentIntent.select(PaymentIntent.id, PaymentIntent.status)
         .where(PaymentIntent.event == event_id, PaymentIntent.id > after)
         .order_by(PaymentIntent.id)
         .limit(BATCH)
@@ -227,11 +214,7 @@ def _with_items(
 
     def read(event_id: str) -> Iterator[Sequence[PaymentIntent]]:
         for orders in batches(event_id):
-            for order in orders:
-                if not order.has_items:
-                    order.item_names = {order.ticket_type_id: order.ticket_type.name}
             items.read(orders)
-            items.add_names(orders)
             yield orders
 
     return read

@@ -101,7 +101,6 @@ def shown(found: list[PaymentIntent], config: Config) -> list[Facts]:
     `at` is when it was confirmed, or when it was ordered, if it was not confirmed.
     """
     items.read(found)
-    items.add_names(found)
     return [
         {
             "event": values.event(each.event, config),

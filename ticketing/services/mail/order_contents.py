@@ -130,7 +130,6 @@ def _types_of(found: Sequence[Admission]) -> Mapping[str, TicketType]:
 def bought(intent: PaymentIntent) -> Facts:
     """Return the lines of an order, with what each costs, and the sum."""
     items.read([intent])
-    items.add_names([intent])
     return {
         "lines": [
             {

@@ -231,7 +231,8 @@ def again(intent: PaymentIntent) -> dict[str, Any]:
         return {}
     found = questions.asked(intent.event_id, Ask.ORDER)
     given: list[Answer] = _of_intent.rows(intent_id=intent.id)
-    return _shown([each for each in found if each.is_for([intent.ticket_type_id])], given)
+    types = [item.ticket_type_id for item in intent.items]
+    return _shown([each for each in found if each.is_for(types)], given)
 
 
 def incomplete(event: Event, found: Sequence[Admission]) -> set[str]:

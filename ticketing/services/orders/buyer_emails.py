@@ -48,7 +48,7 @@ def send_to(found: PaymentIntent, email: str, config: Config) -> PaymentIntent:
             _replace(intent, email)
             _tell(intent, before, rows, MailKind.EMAIL_CHANGED)
         _plan_what_is_needed(intent)
-    intents.keep_names(found, intent)
+    intents.keep_items(found, intent)
     intents.add_payment_details([intent])
     return intent
 

@@ -63,8 +63,6 @@ def _of_networks(
 
 
 def _all_orders(event_id: Any) -> ModelSelect[PaymentIntent]:
-    if_free = Case(None, [(PaymentIntent.amount == 0, PaymentIntent.quantity)], 0)
-    free_seats = fn.COALESCE(PaymentIntent.free_seats, if_free)
     counts = (PaymentIntent.event == event_id) & PaymentIntent.status.in_(
         [IntentStatus.AWAITING_PAYMENT, IntentStatus.CONFIRMED]
     )
@@ -77,7 +75,7 @@ def _all_orders(event_id: Any) -> ModelSelect[PaymentIntent]:
         fn.MIN(PaymentIntent.created_at).alias("first_at"),
         fn.SUM(Case(None, [(AWAITING, PaymentIntent.quantity)], 0)).alias("unpaid"),
         fn.MIN(Case(None, [(AWAITING, PaymentIntent.hold_until)], None)).alias("next_end"),
-        fn.SUM(Case(None, [(counts, free_seats)], 0)).alias("free"),
+        fn.SUM(Case(None, [(counts, PaymentIntent.free_seats)], 0)).alias("free"),
         fn.SUM(Case(None, [(unpaid_here, PaymentIntent.quantity)], 0)).alias("unpaid_here"),
         fn.MIN(Case(None, [(unpaid_here, PaymentIntent.hold_until)], None)).alias("next_here"),
         fn.SUM(Case(None, [(_ENDED_UNPAID, 1)], 0)).alias("ended_unpaid"),

@@ -13,6 +13,7 @@ from ticketing.db.connection import locked, write_transaction
 from ticketing.errors import AdmissionVoid, AlreadyRedeemed, Conflict, NotFound, NotTransferable
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
+from ticketing.models.items import IntentItem, is_of_seat
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
@@ -26,8 +27,6 @@ Holder = Mapping[str, str | None]
 OF_ORDER = (
     PaymentIntent.id,
     PaymentIntent.status,
-    PaymentIntent.unit_amount,
-    PaymentIntent.has_items,
     PaymentIntent.chain_id,
     PaymentIntent.required_confirmations,
     PaymentIntent.early_confirmations,
@@ -38,13 +37,18 @@ OF_ORDER = (
 """What is read of the order with an admission: whether its payment is final, or when; language."""
 
 
+OF_ITEM = (IntentItem.return_fee_percent, IntentItem.deposit_amount)
+"""And of its item: what is kept and what comes back of its price."""
+
+
 def _with_the_rest(where: Any) -> ModelSelect[Admission]:
     return (
-        Admission.select(Admission, Event, TicketType, Tenant, *OF_ORDER)
+        Admission.select(Admission, Event, TicketType, Tenant, *OF_ORDER, *OF_ITEM)
         .join(Event)
         .join_from(Admission, TicketType)
         .join_from(Admission, Tenant)
         .join_from(Admission, PaymentIntent, JOIN.LEFT_OUTER)
+        .join_from(Admission, IntentItem, JOIN.LEFT_OUTER, on=is_of_seat(), attr="item")
         .where(where)
     )
 
@@ -54,14 +58,14 @@ def _select(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
     return _with_the_rest((Admission.id == admission_id) & of_tenant)
 
 
-@Prepared
-def _of_tenant(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
-    return _select(tenant, admission_id)
+_of_tenant: Prepared[Admission] = Prepared(_select, last="item")
 
 
-@Prepared
-def _of_code(code: Any) -> ModelSelect[Admission]:
+def _by_code(code: Any) -> ModelSelect[Admission]:
     return _with_the_rest(Admission.code == code)
+
+
+_of_code: Prepared[Admission] = Prepared(_by_code, last="item")
 
 
 def find(code: str) -> Admission:

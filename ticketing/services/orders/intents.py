@@ -29,7 +29,6 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.tenants import Tenant
-from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
 from ticketing.services.orders import accounts, admissions, answers, items, payees_shown
 from ticketing.services.pagination import Page, PageRequest, paginate
@@ -38,9 +37,8 @@ from ticketing.services.pagination import Page, PageRequest, paginate
 @Prepared
 def _of_tenant(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
     return (
-        PaymentIntent.select(PaymentIntent, Event, TicketType.id, TicketType.name)
+        PaymentIntent.select(PaymentIntent, Event)
         .join_from(PaymentIntent, Event)
-        .join_from(PaymentIntent, TicketType)
         .join_from(PaymentIntent, Tenant)
         .where(PaymentIntent.id == intent_id, (Tenant.id == tenant) | (Tenant.slug == tenant))
     )
@@ -49,9 +47,8 @@ def _of_tenant(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
 @Prepared
 def _of_any_tenant(intent_id: Any) -> ModelSelect[PaymentIntent]:
     return (
-        PaymentIntent.select(PaymentIntent, Event, TicketType, Tenant)
+        PaymentIntent.select(PaymentIntent, Event, Tenant)
         .join_from(PaymentIntent, Event)
-        .join_from(PaymentIntent, TicketType)
         .join_from(PaymentIntent, Tenant)
         .where(PaymentIntent.id == intent_id)
     )
@@ -113,7 +110,7 @@ def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
     intent: PaymentIntent | None = _of_tenant.first(tenant=tenant_reference, intent_id=intent_id)
     if intent is None:
         raise NotFound("This intent does not exist.")
-    return _named(intent)
+    return intent
 
 
 def event_of(tenant_id: str, intent_id: str) -> str | None:
@@ -127,12 +124,12 @@ def event_of(tenant_id: str, intent_id: str) -> str | None:
 def find(intent_id: str) -> PaymentIntent:
     """Return an intent of any tenant, for a caller whose secret was compared before. NotFound.
 
-    It has its event, ticket type and tenant.
+    It has its event and tenant.
     """
     intent = _of_any_tenant.first(intent_id=intent_id)
     if intent is None:
         raise NotFound("This intent does not exist.")
-    return _named(intent)
+    return intent
 
 
 def get_by_link(tenant_reference: str, intent_id: str, generation: int) -> PaymentIntent:
@@ -145,7 +142,7 @@ def get_by_link(tenant_reference: str, intent_id: str, generation: int) -> Payme
 def find_by_link(intent_id: str, generation: int) -> PaymentIntent:
     """Return an intent of any tenant, for a secret of this generation. NotFound.
 
-    It has its event, ticket type and tenant.
+    It has its event and tenant.
     """
     intent = find(intent_id)
     check_link(intent.link_generation, generation)
@@ -160,17 +157,10 @@ def check_link(current: int, generation: int) -> None:
         )
 
 
-def _named(intent: PaymentIntent) -> PaymentIntent:
-    """Set the name of the ticket type that was read with an intent, if it has no other."""
-    if not intent.has_items:
-        intent.item_names = {intent.ticket_type_id: intent.ticket_type.name}
-    return intent
-
-
-def keep_names(found: PaymentIntent, now: PaymentIntent) -> None:
-    """Set the names of an intent's ticket types that were read with it before."""
-    items.add_names([found])
-    now.item_names = found.item_names
+def keep_items(found: PaymentIntent, now: PaymentIntent) -> None:
+    """Set the items of an intent that were read before: they never change."""
+    items.read([found])
+    now.items, now.item_names = found.items, found.item_names
 
 
 def read(tenant_reference: str, intent_id: str) -> PaymentIntent:
@@ -250,7 +240,6 @@ def add_payment_details(intents: Sequence[PaymentIntent]) -> None:
     """Set the items, payment details, confirmations and refunds of each intent."""
     items.read(intents)
     items.read_vouchers(intents)
-    items.add_names(intents)
     asks_chains = any(intent.paid_block is not None or intent.networks for intent in intents)
     states = chains.states() if asks_chains else {}
     strays = accounts.of_intents(intents)

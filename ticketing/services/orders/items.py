@@ -9,7 +9,7 @@ from typing import Any
 from peewee import ModelSelect
 
 from ticketing.models.items import IntentItem
-from ticketing.models.payment_intents import Item, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, new_row, prepared_insert
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
@@ -19,8 +19,12 @@ _insert = prepared_insert(IntentItem)
 
 @Prepared
 def _of_intents(intent_ids: Any) -> ModelSelect[IntentItem]:
-    of_them = IntentItem.select().where(IntentItem.intent.in_(intent_ids))
-    return of_them.order_by(IntentItem.intent, IntentItem.position)
+    return (
+        IntentItem.select(IntentItem, TicketType.id, TicketType.name)
+        .join(TicketType)
+        .where(IntentItem.intent.in_(intent_ids))
+        .order_by(IntentItem.intent, IntentItem.position)
+    )
 
 
 @Prepared
@@ -33,13 +37,8 @@ def _types(type_ids: Any) -> ModelSelect[TicketType]:
     return TicketType.select().where(TicketType.id.in_(type_ids))
 
 
-@Prepared
-def _names(type_ids: Any) -> ModelSelect[TicketType]:
-    return TicketType.select(TicketType.id, TicketType.name).where(TicketType.id.in_(type_ids))
-
-
 def write(intent: PaymentIntent) -> None:
-    """Write the items of a new order that `has_items`."""
+    """Write the items of a new order."""
     rows = [
         new_row(
             IntentItem,
@@ -62,16 +61,20 @@ def write(intent: PaymentIntent) -> None:
 
 
 def read(intents: Sequence[PaymentIntent]) -> None:
-    """Read the items of those orders that do not have them yet, in one query at most."""
-    carts = {each.id: each for each in intents if each.has_items and "items" not in vars(each)}
-    if not carts:
+    """Read the items of those orders that do not have them yet, and the names of their types.
+
+    It takes one query at most.
+    """
+    without = {each.id: each for each in intents if "item_names" not in vars(each)}
+    if not without:
         return
-    of_each: dict[str, list[Item]] = defaultdict(list)
-    rows: list[IntentItem] = _of_intents.rows(intent_ids=tuple(carts))
+    of_each: dict[str, list[IntentItem]] = defaultdict(list)
+    rows: list[IntentItem] = _of_intents.rows(intent_ids=tuple(without))
     for row in rows:
-        of_each[row.intent_id].append(row.item)
-    for intent_id, intent in carts.items():
-        intent.items = tuple(of_each[intent_id])
+        of_each[row.intent_id].append(row)
+    for intent_id, intent in without.items():
+        intent.items = tuple(row.item for row in of_each[intent_id])
+        intent.item_names = {row.ticket_type_id: row.ticket_type.name for row in of_each[intent_id]}
 
 
 def read_vouchers(intents: Sequence[PaymentIntent]) -> None:
@@ -86,25 +89,8 @@ def read_vouchers(intents: Sequence[PaymentIntent]) -> None:
             intent.voucher = found[intent.voucher_id]
 
 
-def add_names(intents: Sequence[PaymentIntent]) -> None:
-    """Set the names of the ticket types of each order that has none yet, in one query."""
-    nameless = [intent for intent in intents if "item_names" not in vars(intent)]
-    if not nameless:
-        return
-    read(nameless)
-    wanted = {item.ticket_type_id for intent in nameless for item in intent.items}
-    types: list[TicketType] = _names.rows(type_ids=tuple(wanted))
-    names = {each.id: str(each.name) for each in types}
-    for intent in nameless:
-        intent.item_names = {
-            item.ticket_type_id: names[item.ticket_type_id] for item in intent.items
-        }
-
-
 def types_of(intent: PaymentIntent) -> dict[str, TicketType]:
-    """Return the ticket types of an order's items. That of a plain order was read with it."""
-    if not intent.has_items:
-        return {intent.ticket_type_id: intent.ticket_type}
+    """Return the ticket types of an order's items."""
     rows: list[TicketType] = _types.rows(
         type_ids=tuple(item.ticket_type_id for item in intent.items)
     )

@@ -124,11 +124,3 @@ def _is_given(line: Line) -> bool:
 def has_deposit(lines: Sequence[Line]) -> bool:
     """Return whether a part of what any seat costs comes back to who came."""
     return any(line.item.deposit_amount for line in lines)
-
-
-def needs_items(lines: Sequence[Line]) -> bool:
-    """Return whether an order of these lines needs rows of its own for its items."""
-    (item, *others) = [line.item for line in lines]
-    plain = item.list_amount == item.unit_amount and item.admission and not item.vouchered
-    has_terms = item.return_fee_percent is not None or item.deposit_amount > 0
-    return bool(others) or not plain or has_terms

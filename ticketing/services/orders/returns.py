@@ -30,6 +30,7 @@ from ticketing.errors import (
 )
 from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
+from ticketing.models.items import has_item_of
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions, finality, holders, payees_shown, stock
@@ -96,9 +97,9 @@ def unpaid_until(admission: Admission) -> datetime | None:
     unpaid: PaymentIntent | None = (
         PaymentIntent.select(PaymentIntent.hold_until)
         .where(
-            PaymentIntent.ticket_type == admission.ticket_type_id,
             PaymentIntent.pooled > literal(0),
             AWAITING,
+            has_item_of(admission.ticket_type_id),
         )
         .order_by(PaymentIntent.hold_until)
         .first()
@@ -118,7 +119,7 @@ def withdraw(admission: Admission) -> bool:
 def terms(admission: Admission) -> Terms | Conflict:
     """Return on which terms an admission can be given back now, or why it cannot be.
 
-    It was read with its event, ticket type and order. It may read the order's items.
+    It was read with its event, ticket type and item.
     """
     if admission.status == AdmissionStatus.VOID:
         return AdmissionVoid()
@@ -126,15 +127,13 @@ def terms(admission: Admission) -> Terms | Conflict:
         return AlreadyRedeemed()
     if admission.status == AdmissionStatus.SUSPENDED:
         return AdmissionSuspended()
-    # The order of what can be given back has items: they have the fee.
-    bought = admission.intent
-    order = _order(admission) if bought is not None and bought.has_items else None
-    fee = None if order is None else _fee(order, admission)
-    if order is None or fee is None or admission.transferred:
+    fee: int | None = None if admission.item is None else admission.item.return_fee_percent
+    if fee is None or admission.transferred:
         return NotReturnable()
     ends_at = admission.event.returns_end
     if clock.now() >= ends_at:
         return ReturnsClosed()
+    order = _order(admission)
     if not order.final or order.pooled:
         return PaymentNotFinal(retry_after=finality.seconds_left(order) if order.early else 2)
     price = min(int(admission.amount), int(admission.ticket_type.price_amount))
@@ -157,8 +156,3 @@ def _order(admission: Admission) -> PaymentIntent:
     """
     found: PaymentIntent = PaymentIntent.get_by_id(admission.intent_id)
     return found
-
-
-def _fee(order: PaymentIntent, admission: Admission) -> int | None:
-    items = (each for each in order.items if each.ticket_type_id == admission.ticket_type_id)
-    return next((each.return_fee_percent for each in items), None)

@@ -85,7 +85,7 @@ def hold_again(intent: PaymentIntent, paid_at: datetime) -> dict[str, TicketType
 def release(intent: PaymentIntent) -> None:
     """Release what an order holds. StockMoved."""
     if intent.pooled:
-        stock.give_up(intent.ticket_type_id, intent.pooled)
+        stock.give_up(intent.items[0].ticket_type_id, intent.pooled)
         return
     _release_shared(intent)
     for item in _by_type(intent):

@@ -33,6 +33,7 @@ from ticketing.errors import (
 )
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
+from ticketing.models.items import IntentItem, is_of_seat
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
@@ -171,12 +172,15 @@ def obstacle(admission: Admission) -> Conflict | None:
 
 def _with_its_admission(transfer_id: str) -> ModelSelect[Transfer]:
     return (
-        Transfer.select(Transfer, Admission, Event, TicketType, Tenant, *holders.OF_ORDER)
+        Transfer.select(
+            *(Transfer, Admission, Event, TicketType, Tenant), *holders.OF_ORDER, *holders.OF_ITEM
+        )
         .join(Admission)
         .join(Event)
         .join_from(Admission, TicketType)
         .join_from(Admission, Tenant)
         .join_from(Admission, PaymentIntent, JOIN.LEFT_OUTER)
+        .join_from(Admission, IntentItem, JOIN.LEFT_OUTER, on=is_of_seat(), attr="item")
         .where(Transfer.id == transfer_id)
     )
 

@@ -126,15 +126,6 @@ def _run(event: Event) -> int:
     return len(found)
 
 
-def of_seat(admission: Admission) -> int:
-    """Return the deposit of a seat, in micro-units. 0: none. It may read the order's items."""
-    order = None if admission.intent_id is None else admission.intent
-    if order is None or not order.has_items:
-        return 0
-    of_type = (each for each in order.items if each.ticket_type_id == admission.ticket_type_id)
-    return next((each.deposit_amount for each in of_type), 0)
-
-
 def _is_due(event: Event, now: datetime) -> bool:
     first = event.over_at + AFTER_END
     if not first <= now < first + FOR + EVERY:
@@ -208,8 +199,10 @@ def _release_seat(seat: Admission, order: PaymentIntent) -> int:
     """Write what a locked seat of a locked order releases now. Return that."""
     if seat.redeemed_at is None or seat.status != AdmissionStatus.VALID:
         return 0
-    seat.intent = order
-    left = of_seat(seat) - seat.deposit_released
+    deposit = next(
+        each.deposit_amount for each in order.items if each.ticket_type_id == seat.ticket_type_id
+    )
+    left = deposit - seat.deposit_released
     amount = max(0, min(left, seat.amount - seat.released))
     if amount:
         Admission.update(

@@ -58,6 +58,6 @@ def extend(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
         intent.expires_at = max(intent.expires_at, deadline)
         changed = (PaymentIntent.hold_extended, PaymentIntent.hold_until, PaymentIntent.expires_at)
         intent.save(only=changed)
-    intents.keep_names(found, intent)
+    intents.keep_items(found, intent)
     intents.add_payment_details([intent])
     return intent

@@ -93,7 +93,7 @@ def _swap(intent_id: str) -> bool:
         for seat in now_void:
             order = by_id[str(seat.intent_id)]
             voids.release(seat, order, cursors.get(order.chain_id or 0), reason=RESOLD_REASON)
-        stock.swap(new.ticket_type_id, new.pooled)
+        stock.swap(new.items[0].ticket_type_id, new.pooled)
         settlement.write_changes(new, {"pooled": 0})
         feed.record_all(event.tenant_id, [facts.admission_voided(each) for each in now_void])
         return True
@@ -104,7 +104,7 @@ def _oldest_offered(order: PaymentIntent) -> Sequence[Admission]:
     found = (
         Admission.select(Admission.id, Admission.intent)
         .where(
-            Admission.ticket_type == order.ticket_type_id,
+            Admission.ticket_type == order.items[0].ticket_type_id,
             Admission.returned_at.is_null(False),
         )
         .order_by(Admission.returned_at, Admission.id)

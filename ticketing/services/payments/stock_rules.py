@@ -11,7 +11,7 @@ from ticketing.constants import LIVE, SOLD, AdmissionStatus, IntentStatus
 from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
 from ticketing.models.events import Event
-from ticketing.models.items import IntentItem
+from ticketing.models.items import IntentItem, has_item_of
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.models.waiting_list import WaitingListEntry
@@ -131,17 +131,13 @@ def _stock_differs(column: Field[Any], expected: Any, scope: Scope) -> Iterable[
 
 def _ordered() -> Any:
     """Return the SQL sum of a ticket type's seats in live intents, without those of the pool."""
-    of_it, is_live = PaymentIntent.ticket_type == TicketType.id, PaymentIntent.status.in_(LIVE)
-    is_live &= PaymentIntent.pooled == 0
-    plain = PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(
-        of_it, is_live, ~PaymentIntent.has_items
-    )
+    is_live = PaymentIntent.status.in_(LIVE) & (PaymentIntent.pooled == 0)
     of_items = (
         IntentItem.select(fn.SUM(IntentItem.quantity))
         .join(PaymentIntent)
         .where(IntentItem.ticket_type == TicketType.id, is_live)
     )
-    return fn.COALESCE(plain, 0) + fn.COALESCE(of_items, 0)
+    return fn.COALESCE(of_items, 0)
 
 
 def _admitted() -> Any:
@@ -159,9 +155,9 @@ def _admitted() -> Any:
 def _pooled(statuses: Collection[IntentStatus] = (*LIVE, *SOLD)) -> Any:
     """Return the SQL sum of the seats of a ticket type that orders want in place of others."""
     wanted = PaymentIntent.select(fn.SUM(PaymentIntent.pooled)).where(
-        PaymentIntent.ticket_type == TicketType.id,
         PaymentIntent.pooled > 0,
         PaymentIntent.status.in_(statuses),
+        has_item_of(TicketType.id),
     )
     return fn.COALESCE(wanted, 0)
 
@@ -214,14 +210,13 @@ _MISFIT = Case(
 
 
 def items_add_up(scope: Scope) -> Rows:
-    """An intent with items has their quantities and prices, and admissions of each once sold."""
+    """An intent has the quantities and prices of its items, and admissions of each once sold."""
     quantity, amount = total(IntentItem.quantity), total(_PRICE)
     query = (
         PaymentIntent.select(
             PaymentIntent.id, PaymentIntent.quantity, PaymentIntent.amount, quantity, amount
         )
         .join(IntentItem, JOIN.LEFT_OUTER, on=(IntentItem.intent == PaymentIntent.id))
-        .where(PaymentIntent.has_items)
         .group_by(PaymentIntent.id)
         .having(
             (quantity != PaymentIntent.quantity)
@@ -244,7 +239,8 @@ def _items_differ() -> Any:
         total(_PRICE) != PaymentIntent.amount
     )
     wrong = IntentItem.select(Case(None, [(differs | (total(_MISFIT) > 0), 1)], 0)).where(of_it)
-    return PaymentIntent.has_items & (wrong == 1)
+    # Without any item, there is no row.
+    return fn.COALESCE(wrong, 1) == 1
 
 
 def admissions_match(scope: Scope) -> Rows:

@@ -80,7 +80,7 @@ class Goods:
 
 def of_order(intent: PaymentIntent) -> Goods:
     """Return what an order has. Its event comes with it."""
-    order_items.add_names([intent])
+    order_items.read([intent])
     return Goods(intent.tenant, intent.event, intent.items, intent.item_names, intent.amount)
 
 

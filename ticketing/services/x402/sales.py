@@ -15,7 +15,6 @@ from ticketing.errors import ChainUnavailable, IntentReversed
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, checkout
 from ticketing.services.orders import intents
 from ticketing.services.x402 import claims, requirements
@@ -50,7 +49,7 @@ def order_of_key(tenant: Tenant, digests: Sequence[str]) -> PaymentIntent | None
 
 
 def order(intent_id: str) -> PaymentIntent:
-    """Return an order, which exists, with its tenant, event and ticket type."""
+    """Return an order, which exists, with its tenant and event."""
     found = _first(PaymentIntent.id == intent_id)
     if found is None:
         raise LookupError(intent_id)
@@ -58,9 +57,8 @@ def order(intent_id: str) -> PaymentIntent:
 
 
 def _first(condition: Expression) -> PaymentIntent | None:
-    query = PaymentIntent.select(PaymentIntent, Tenant, Event, TicketType).where(condition)
-    joined = query.join(Tenant).switch(PaymentIntent).join(Event)
-    found: PaymentIntent | None = joined.switch(PaymentIntent).join(TicketType).first()
+    query = PaymentIntent.select(PaymentIntent, Tenant, Event).where(condition)
+    found: PaymentIntent | None = query.join(Tenant).switch(PaymentIntent).join(Event).first()
     return found
 
 

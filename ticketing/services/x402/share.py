@@ -33,13 +33,10 @@ _BY_X402 = PaymentIntent.x402 == SQL("TRUE")
 
 @Prepared
 def _unpaid(ticket_type_id: Any) -> ModelSelect[PaymentIntent]:
-    of_carts = (
-        IntentItem.select(fn.SUM(IntentItem.quantity))
-        .join(PaymentIntent)
+    return (
+        PaymentIntent.select(fn.SUM(IntentItem.quantity))
+        .join(IntentItem, on=(IntentItem.intent == PaymentIntent.id))
         .where(IntentItem.ticket_type == ticket_type_id, _BY_X402, AWAITING)
-    )
-    return PaymentIntent.select(fn.SUM(PaymentIntent.quantity), of_carts).where(
-        PaymentIntent.ticket_type == ticket_type_id, _BY_X402, AWAITING, ~PaymentIntent.has_items
     )
 
 
@@ -54,8 +51,8 @@ def check(held: Held, *, is_signed: bool) -> None:
     for line in held.lines:
         limits = held.capacities(line)
         if limits:
-            (unpaid,) = _unpaid.tuples(ticket_type_id=line.ticket_type.id)
-            others = sum(each or 0 for each in unpaid)
+            ((unpaid,),) = _unpaid.tuples(ticket_type_id=line.ticket_type.id)
+            others = unpaid or 0
             least = line.quantity if is_signed else 1
             if others + line.quantity > max(least, min(limits) // SHARE):
                 raise X402ShareHeld
