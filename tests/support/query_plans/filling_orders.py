@@ -117,7 +117,7 @@ class Orders:
         price = (ticket_type.price,) * 2
         self._sink.add("intent_items", intent, 0, ticket_type.id, quantity, *price, True, False)
         for number, percent in enumerate(outcome.paid):
-            self._pay(intent, chain_id, number, paid_at, percent * amount // 100, stays)
+            self._pay(intent, ticket_type, number, paid_at, percent * amount // 100, stays)
         if refunded:
             self._sink.add(
                 "refunds",
@@ -146,14 +146,16 @@ class Orders:
         return (*place, chain.token_address, chain.decimals, chain.confirmations)
 
     def _pay(
-        self, intent: str, chain_id: int | None, number: int, at: float, amount: int, stays: bool
+        self, intent: str, of_type: Sold, number: int, at: float, amount: int, stays: bool
     ) -> None:
+        chain_id = of_type.chain_id
         made, token = id_at(self._random, ids.PAYMENT, at), REGISTRY[chain_id or 0].token_address
         of_it = (intent, chain_id)
-        for table, key, token_columns in (
-            ("payments", made, ()),
+        owner = self._wallets[of_type.tenant].owner
+        for table, key, token_columns, other in (
+            ("payments", made, (), address()),
             # All of it was collected, as this order is nobody's on the node.
-            ("collections", made.replace(ids.PAYMENT, ids.COLLECTION), (token,)),
+            ("collections", made.replace(ids.PAYMENT, ids.COLLECTION), (token,), owner),
         ):
             self._sink.add(
                 table,
@@ -165,7 +167,7 @@ class Orders:
                 block(at),
                 "0x" + secrets.token_hex(32),
                 text(at),
-                address(),
+                other,
                 amount,
                 0,
                 stays,
