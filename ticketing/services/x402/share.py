@@ -11,6 +11,7 @@ from peewee import SQL, ModelSelect, fn
 
 from ticketing.config import Config
 from ticketing.db.connection import write_transaction
+from ticketing.errors import X402ShareHeld
 from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
@@ -20,7 +21,6 @@ from ticketing.services.orders.holds import Held
 from ticketing.services.orders.lines import Line
 from ticketing.services.payments import settlement
 from ticketing.services.wallets.named_addresses import NamedAddress
-from ticketing.services.x402.errors import X402ShareHeld
 
 HOLD = timedelta(minutes=5)
 """The longest hold of an order that an x402 client makes."""
