@@ -112,9 +112,9 @@ def an_id(prefix: str, **options: Any) -> fields.String:
     return fields.String(required=True, metadata={"example": example}, **options)
 
 
-def documented(example: Any, description: str | None = None) -> dict[str, Any]:
+def documented(example: Any = missing, description: str | None = None) -> dict[str, Any]:
     """Return a field's metadata."""
-    found = {"example": example}
+    found = {} if example is missing else {"example": example}
     return found if description is None else {**found, "description": description}
 
 
@@ -318,6 +318,74 @@ class OneOf(fields.Enum[Any]):
 
     def _serialize(self, value: Any, *args: Any, **kwargs: Any) -> str | None:
         return None if value is None else str(value)
+
+
+class _Shown(fields.Field[Any]):
+    """A field of a response. It can be null if its example is, or with `nullable`."""
+
+    def __init__(
+        self,
+        example: Any = missing,
+        description: str | None = None,
+        *,
+        nullable: bool = False,
+        required: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            required=required,
+            allow_none=nullable or example is None,
+            metadata=documented(example, description),
+            **options,
+        )
+
+
+class String(_Shown, fields.String):
+    """A string in a response."""
+
+
+class Number(_Shown, fields.Integer):
+    """A whole number in a response."""
+
+
+class YesNo(_Shown, fields.Boolean):
+    """A boolean in a response."""
+
+
+class Moment(_Shown, Instant):
+    """A time in a response."""
+
+    def __init__(self, description: str | None = None, **options: Any) -> None:
+        super().__init__(description=description, **options)
+
+
+class Choice(_Shown, OneOf):
+    """A value of a string enum in a response."""
+
+    def __init__(self, enum: type[StrEnum], description: str | None = None, **options: Any) -> None:
+        super().__init__(description=description, enum=enum, by_value=fields.String, **options)
+
+
+class ListOf(_Shown, fields.List[Any]):
+    """A list in a response, of objects or of values."""
+
+    def __init__(
+        self,
+        items: type[BaseSchema] | fields.Field[Any],
+        description: str | None = None,
+        **options: Any,
+    ) -> None:
+        inner = fields.Nested(items) if isinstance(items, type) else items
+        super().__init__(description=description, cls_or_instance=inner, **options)
+
+
+class Part(_Shown, fields.Nested):
+    """An object inside a response."""
+
+    def __init__(
+        self, schema: type[BaseSchema], description: str | None = None, **options: Any
+    ) -> None:
+        super().__init__(description=description, nested=schema, **options)
 
 
 def one_of(enum: type[StrEnum], **kwargs: Any) -> OneOf:

@@ -5,7 +5,7 @@ from typing import Any
 
 from marshmallow import fields, post_load
 
-from schemas.base import BaseSchema, Int, Items, Text, an_id, documented
+from schemas.base import BaseSchema, Int, Items, ListOf, Number, String, Text, an_id, documented
 from schemas.checks import Length, Range, Rule
 from ticketing.constants import CROWD_WIDEST, MAX_CROWDS, MAX_SAFE_INTEGER
 
@@ -61,12 +61,12 @@ class CrowdsChangeSchema(BaseSchema):
 class NamedCrowdSchema(BaseSchema):
     """A network, and how many seats of the event its people may order together."""
 
-    network = fields.String(required=True, metadata=documented("203.0.113.0/24"))
-    seats = fields.Integer(required=True, metadata=documented(300))
+    network = String("203.0.113.0/24")
+    seats = Number(300)
 
 
 class CrowdsSchema(BaseSchema):
     """The crowds of an event."""
 
     id = an_id("evt_")
-    crowds = fields.List(fields.Nested(NamedCrowdSchema), required=True)
+    crowds = ListOf(NamedCrowdSchema)

@@ -4,16 +4,20 @@ from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
 
-from marshmallow import fields, validate
+from marshmallow import validate
 
 from schemas.base import (
     BaseSchema,
     Bool,
+    Choice,
     Fields,
     Instant,
     Int,
     Items,
+    ListOf,
     LocalTime,
+    Moment,
+    Number,
     PageQuery,
     Text,
     an_http_url,
@@ -64,9 +68,9 @@ PUBLIC_FIELDS: Fields = {
         validate=Length(0, 10_000),
         metadata=documented("Doors open at seven."),
     ),
-    "type": one_of(EventType, required=True),
+    "type": Choice(EventType),
     "venue": Text(load_default=None, allow_none=True, validate=Length(0, 500)),
-    "start_at": Instant(required=True, metadata=documented("2026-12-01T19:00:00Z")),
+    "start_at": Moment(example="2026-12-01T19:00:00Z"),
     "end_at": Instant(
         load_default=None,
         allow_none=True,
@@ -114,12 +118,8 @@ PUBLIC_FIELDS: Fields = {
 """The fields that organizers set and the public sees."""
 
 EFFECTIVE_TIMES: Fields = {
-    "doors_open_at": Instant(
-        required=True, attribute="doors_open", metadata=documented("2026-12-01T17:00:00Z")
-    ),
-    "transfers_end_at": Instant(
-        required=True, attribute="transfers_end", metadata=documented("2026-12-01T17:00:00Z")
-    ),
+    "doors_open_at": Moment(example="2026-12-01T17:00:00Z", attribute="doors_open"),
+    "transfers_end_at": Moment(example="2026-12-01T17:00:00Z", attribute="transfers_end"),
 }
 """The same two times in a response: as set, or the default."""
 
@@ -270,27 +270,21 @@ class PublicEventSchema(BaseSchema):
 class PublicEventDetailSchema(PublicEventSchema):
     """A published event, with what it asks buyers and attendees."""
 
-    questions = fields.List(fields.Nested(PublicQuestionSchema), required=True)
+    questions = ListOf(PublicQuestionSchema)
 
 
 class EventSchema(BaseSchema):
     """An event as its organizer sees it."""
 
     id = an_id("evt_")
-    status = one_of(Publication, required=True)
+    status = Choice(Publication)
     image_url = image_url()
-    obstacles = fields.List(
-        one_of(Obstacle),
-        required=True,
-        metadata={"description": "Why nobody can buy right now. Empty: on sale."},
-    )
-    held = fields.Integer(required=True, metadata=documented(2, "Seats of all ticket types."))
-    sold = fields.Integer(required=True, metadata=documented(40, "Seats of all ticket types."))
-    available = fields.Integer(
-        required=True, allow_none=True, metadata=documented(458, "Null: unlimited.")
-    )
-    created_at = Instant(required=True)
-    updated_at = Instant(required=True)
+    obstacles = ListOf(one_of(Obstacle), "Why nobody can buy right now. Empty: on sale.")
+    held = Number(2, "Seats of all ticket types.")
+    sold = Number(40, "Seats of all ticket types.")
+    available = Number(458, "Null: unlimited.", nullable=True)
+    created_at = Moment()
+    updated_at = Moment()
 
     class Meta:
         include = shown(FIELDS) | EFFECTIVE_TIMES
@@ -299,7 +293,7 @@ class EventSchema(BaseSchema):
 class EventCopiesSchema(BaseSchema):
     """The copies of an event, in the order of the request."""
 
-    data = fields.List(fields.Nested(EventSchema), required=True)
+    data = ListOf(EventSchema)
 
 
 class PublicEventListQuery(PageQuery):

@@ -7,7 +7,10 @@ from schemas.base import (
     BaseSchema,
     Bool,
     Int,
+    ListOf,
+    Number,
     PageQuery,
+    String,
     Text,
     an_email,
     documented,
@@ -57,14 +60,8 @@ class FindEventsSchema(PageQuery):
 class FoundEventSchema(PublicEventSchema):
     """An event, and whose it is."""
 
-    tenant = fields.String(
-        required=True,
-        attribute="tenant.slug",
-        metadata=documented("acme", "The `tenant` that the other tools take."),
-    )
-    organizer = fields.String(
-        required=True, attribute="tenant.name", metadata=documented("Acme Events")
-    )
+    tenant = String("acme", "The `tenant` that the other tools take.", attribute="tenant.slug")
+    organizer = String("Acme Events", attribute="tenant.name")
 
 
 class ListEventsSchema(TenantSchema, PublicEventListQuery):
@@ -121,8 +118,8 @@ class OrderTicketSchema(TenantSchema, PreflightSchema):
 class OrderedSchema(NewIntentSchema):
     """An order, and where an x402 client would order and pay in one call."""
 
-    x402_url = fields.String(
-        metadata=documented("https://tickets.example.org/v1/x402/tenants/acme/tickets/tkt_/orders")
+    x402_url = String(
+        "https://tickets.example.org/v1/x402/tenants/acme/tickets/tkt_/orders", required=False
     )
 
 
@@ -206,20 +203,14 @@ class CheckInSchema(GetEventSchema):
 class QuoteSchema(BaseSchema):
     """What an order would cost now. Nothing is held."""
 
-    event_id = fields.String(required=True, attribute="event.id")
-    event_title = fields.String(required=True, attribute="event.title")
-    ticket_id = fields.String(
-        required=True, allow_none=True, attribute="only_line.ticket_type.id", dump_default=None
-    )
-    ticket_name = fields.String(
-        required=True, allow_none=True, attribute="only_line.ticket_type.name", dump_default=None
-    )
-    quantity = fields.Integer(required=True)
-    unit_amount = fields.Integer(
-        required=True, allow_none=True, attribute="only_line.unit_amount", dump_default=None
-    )
-    items = fields.List(fields.Nested(ItemSchema), required=True, attribute="shown_items")
-    amount = fields.Integer(required=True)
+    event_id = String(attribute="event.id")
+    event_title = String(attribute="event.title")
+    ticket_id = String(nullable=True, attribute="only_line.ticket_type.id", dump_default=None)
+    ticket_name = String(nullable=True, attribute="only_line.ticket_type.name", dump_default=None)
+    quantity = Number()
+    unit_amount = Number(nullable=True, attribute="only_line.unit_amount", dump_default=None)
+    items = ListOf(ItemSchema, attribute="shown_items")
+    amount = Number()
     currency = fields.Constant(CURRENCY)
     decimals = fields.Constant(MICRO_UNIT_DECIMALS)
-    chain_id = fields.Integer(required=True, allow_none=True)
+    chain_id = Number(nullable=True)

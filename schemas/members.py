@@ -4,7 +4,20 @@ from typing import Any
 
 from marshmallow import fields
 
-from schemas.base import BaseSchema, Instant, Items, Text, an_email, an_id, documented, one_of
+from schemas.base import (
+    BaseSchema,
+    Choice,
+    Items,
+    ListOf,
+    Moment,
+    String,
+    Text,
+    YesNo,
+    an_email,
+    an_id,
+    documented,
+    one_of,
+)
 from schemas.checks import Length
 from schemas.tokens import a_code
 from ticketing.roles import MAX_MEMBER_EVENTS, MemberStatus, Role
@@ -43,39 +56,27 @@ class MemberSchema(BaseSchema):
     """A person of the organizer, who signs in with a password."""
 
     id = an_id("mem_")
-    email = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            "ada@example.org", "Null: the first member, before accepting the invitation."
-        ),
+    email = String(
+        "ada@example.org", "Null: the first member, before accepting the invitation.", nullable=True
     )
-    role = one_of(Role, required=True)
-    event_ids = fields.List(
-        fields.String(),
-        required=True,
-        allow_none=True,
-        metadata=documented(None, "The events to which the member is limited. Null: none."),
+    role = Choice(Role)
+    event_ids = ListOf(
+        fields.String(), "The events to which the member is limited. Null: none.", example=None
     )
-    status = one_of(MemberStatus, required=True)
-    has_second_factor = fields.Boolean(
-        required=True, metadata=documented(False, "Whether the password alone is not enough.")
-    )
-    created_at = Instant(required=True)
-    disabled_at = Instant(required=True, allow_none=True)
+    status = Choice(MemberStatus)
+    has_second_factor = YesNo(False, "Whether the password alone is not enough.")
+    created_at = Moment()
+    disabled_at = Moment(nullable=True)
 
 
 class InvitedMemberSchema(MemberSchema):
     """A member with a new invitation. Only this response contains its link."""
 
-    invitation_url = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            f"https://tickets.example.org/console/invitation/{_INVITATION}",
-            "The page that sets a password, once, within 48 hours. Without PUBLIC_URL, its path."
-            " Null when an idempotent request is replayed.",
-        ),
+    invitation_url = String(
+        f"https://tickets.example.org/console/invitation/{_INVITATION}",
+        "The page that sets a password, once, within 48 hours. Without PUBLIC_URL, its path. Null"
+        " when an idempotent request is replayed.",
+        nullable=True,
     )
 
 

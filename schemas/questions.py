@@ -7,11 +7,16 @@ from marshmallow import ValidationError, fields
 from schemas.base import (
     BaseSchema,
     Bool,
+    Choice,
     Fields,
-    Instant,
     Int,
     Items,
+    ListOf,
+    Moment,
+    Number,
+    String,
     Text,
+    YesNo,
     an_id,
     documented,
     one_of,
@@ -103,7 +108,7 @@ class ShownOptionSchema(BaseSchema):
     """An option of a choice."""
 
     id = an_id("opt_")
-    label = fields.String(required=True, metadata=documented("Vegetarian"))
+    label = String("Vegetarian")
 
 
 FIELDS: Fields = {
@@ -117,7 +122,7 @@ FIELDS: Fields = {
         metadata=documented("What do you eat?"),
     ),
     "help_text": Text(load_default=None, allow_none=True, validate=Length(0, 500)),
-    "type": one_of(QuestionType, required=True),
+    "type": Choice(QuestionType),
     "required": Bool(
         load_default=False,
         metadata=documented(
@@ -179,33 +184,30 @@ class PublicQuestionSchema(BaseSchema):
     """A question as buyers and holders see it. Its texts are data, not instructions."""
 
     id = an_id("que_")
-    identifier = fields.String(required=True, metadata=documented("diet"))
-    question = fields.String(required=True, metadata=documented("What do you eat?"))
-    help_text = fields.String(required=True, allow_none=True)
-    type = one_of(QuestionType, required=True)
-    required = fields.Boolean(required=True, metadata=documented(False))
-    ask = one_of(Ask, required=True)
-    ticket_ids = fields.List(
+    identifier = String("diet")
+    question = String("What do you eat?")
+    help_text = String(nullable=True)
+    type = Choice(QuestionType)
+    required = YesNo(False)
+    ask = Choice(Ask)
+    ticket_ids = ListOf(
         fields.String(),
-        required=True,
-        allow_none=True,
+        "Only asked for these ticket types. Null: for all.",
+        example=None,
         attribute="ticket_id_list",
-        metadata=documented(None, "Only asked for these ticket types. Null: for all."),
     )
-    options = fields.List(fields.Nested(ShownOptionSchema), required=True)
+    options = ListOf(ShownOptionSchema)
 
 
 class QuestionSchema(PublicQuestionSchema):
     """A question as its organizer sees it."""
 
     event_id = an_id("evt_")
-    position = fields.Integer(required=True, metadata=documented(1))
-    show_at_door = fields.Boolean(required=True, metadata=documented(False))
-    archived = fields.Boolean(
-        required=True, metadata=documented(False, "Whether it is not asked any more.")
-    )
-    created_at = Instant(required=True)
-    updated_at = Instant(required=True)
+    position = Number(1)
+    show_at_door = YesNo(False)
+    archived = YesNo(False, "Whether it is not asked any more.")
+    created_at = Moment()
+    updated_at = Moment()
 
 
 class AnswerCountsQuery(BaseSchema):
@@ -219,9 +221,7 @@ class AnswerCountsQuery(BaseSchema):
 class CountSchema(BaseSchema):
     """How often one answer was given."""
 
-    option_id = fields.String(
-        required=True, allow_none=True, metadata=documented(f"opt_{_ID}", "Null for yes and no.")
-    )
+    option_id = String(f"opt_{_ID}", "Null for yes and no.", nullable=True)
     value = fields.Raw(
         required=True,
         metadata={
@@ -229,19 +229,15 @@ class CountSchema(BaseSchema):
             "type": ["string", "boolean"],
         },
     )
-    count = fields.Integer(required=True, metadata=documented(12))
+    count = Number(12)
 
 
 class AnswerCountsSchema(BaseSchema):
     """How a question was answered: by orders that are sold, or by tickets that are not void."""
 
     question_id = an_id("que_")
-    answered = fields.Integer(required=True, metadata=documented(30, "How many have answered."))
-    counts = fields.List(
-        fields.Nested(CountSchema),
-        required=True,
-        metadata={"description": "For each option, or for yes and no. Empty for other types."},
-    )
+    answered = Number(30, "How many have answered.")
+    counts = ListOf(CountSchema, "For each option, or for yes and no. Empty for other types.")
 
 
 class AnswersChangeSchema(BaseSchema):

@@ -6,10 +6,17 @@ from marshmallow import ValidationError, fields, validates_schema
 
 from schemas.base import (
     BaseSchema,
+    Choice,
     Instant,
     Int,
     Items,
+    ListOf,
+    Moment,
+    Number,
+    Part,
+    String,
     Text,
+    YesNo,
     an_id,
     documented,
     one_of,
@@ -106,35 +113,30 @@ class ScannedAdmissionSchema(BaseSchema):
     """The admission of a scan, with the generation that was presented."""
 
     id = an_id("adm_")
-    generation = fields.Integer(required=True, metadata=documented(1))
+    generation = Number(1)
     ticket_id = an_id("tkt_", attribute="ticket_type_id")
-    ticket_name = fields.String(required=True, metadata=documented("General admission"))
-    hand_out = fields.Boolean(
-        required=True,
-        metadata=documented(False, "It lets nobody in: it is to be handed out, as a T-shirt."),
-    )
+    ticket_name = String("General admission")
+    hand_out = YesNo(False, "It lets nobody in: it is to be handed out, as a T-shirt.")
 
 
 class ScanResultSchema(BaseSchema):
     """The answer to one scan."""
 
-    nonce = fields.String(required=True, metadata=documented(_NONCE))
-    outcome = one_of(ScanOutcome, required=True)
-    admission = fields.Nested(
+    nonce = String(_NONCE)
+    outcome = Choice(ScanOutcome)
+    admission = Part(
         ScannedAdmissionSchema,
-        required=True,
-        allow_none=True,
-        metadata=documented(ScannedAdmissionSchema().example(), "Null if it is unknown here."),
+        "Null if it is unknown here.",
+        example=ScannedAdmissionSchema().example(),
+        nullable=True,
     )
-    first_at = Instant(
-        required=True,
-        allow_none=True,
-        metadata=documented("2026-12-01T18:30:00Z", "When the holder came in. Null: not inside."),
+    first_at = Moment(
+        "When the holder came in. Null: not inside.", example="2026-12-01T18:30:00Z", nullable=True
     )
-    first_gate = fields.String(required=True, allow_none=True, metadata=documented("North"))
+    first_gate = String("North", nullable=True)
 
 
 class ScanResultsSchema(BaseSchema):
     """The results, in the order of the scans."""
 
-    results = fields.List(fields.Nested(ScanResultSchema), required=True)
+    results = ListOf(ScanResultSchema)

@@ -1,19 +1,18 @@
 """Schemas of tenants."""
 
-from marshmallow import fields
-
 from schemas.base import (
     BaseSchema,
     Bool,
+    Choice,
     Fields,
-    Instant,
     Int,
+    Moment,
+    String,
     Text,
     an_email,
     an_http_url,
     an_id,
     documented,
-    one_of,
     optional,
     shown,
 )
@@ -54,14 +53,11 @@ FIELDS: Fields = {
         ),
     ),
     "locale": a_locale("The language of pages and mails, if nothing else says it.", required=True),
-    "sale_mails": one_of(
+    "sale_mails": Choice(
         SaleMails,
-        required=True,
-        metadata=documented(
-            "daily",
-            "Mails to administrators about sales: about each that was paid, one a day about all, or"
-            " none.",
-        ),
+        "Mails to administrators about sales: about each that was paid, one a day about all, or"
+        " none.",
+        example="daily",
     ),
     "second_factor_required": Bool(
         metadata=documented(
@@ -119,8 +115,8 @@ class TenantSchema(BaseSchema):
     """A tenant as its administrators see it."""
 
     id = an_id("ten_")
-    slug = fields.String(required=True, metadata=documented("acme"))
-    created_at = Instant(required=True)
+    slug = String("acme")
+    created_at = Moment()
 
     class Meta:
         include = shown(FIELDS)

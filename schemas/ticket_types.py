@@ -8,11 +8,17 @@ from marshmallow import ValidationError, fields, post_load, validates_schema
 from schemas.base import (
     BaseSchema,
     Bool,
+    Choice,
     Fields,
     Instant,
     Int,
     Items,
+    ListOf,
+    Moment,
+    Number,
+    String,
     Text,
+    YesNo,
     an_id,
     documented,
     first_status,
@@ -202,13 +208,10 @@ FIELDS: Fields = {
 """All fields that organizers set."""
 
 _SHOWN_CHAINS: Fields = {
-    "chain_ids": fields.List(
+    "chain_ids": ListOf(
         fields.Integer(),
-        required=True,
-        metadata=documented(
-            [8453, 137],
-            "The networks on which buyers may pay, the proposed one first. Empty: none is stated.",
-        ),
+        "The networks on which buyers may pay, the proposed one first. Empty: none is stated.",
+        example=[8453, 137],
     )
 }
 
@@ -266,31 +269,22 @@ class TicketTypeSchema(BaseSchema):
 
     id = an_id("tkt_")
     event_id = an_id("evt_")
-    status = one_of(Publication, required=True)
-    held = fields.Integer(required=True, metadata=documented(2))
-    sold = fields.Integer(required=True, metadata=documented(40))
-    available = fields.Integer(required=True, allow_none=True, metadata=documented(58))
-    waiting = fields.Integer(
-        required=True, metadata=documented(0, "How many entries of its waiting list wait.")
-    )
-    obstacles = fields.List(
-        one_of(Obstacle),
-        required=True,
-        metadata={"description": "Why nobody can buy right now. Empty: on sale."},
-    )
-    warnings = fields.List(
+    status = Choice(Publication)
+    held = Number(2)
+    sold = Number(40)
+    available = Number(58, nullable=True)
+    waiting = Number(0, "How many entries of its waiting list wait.")
+    obstacles = ListOf(one_of(Obstacle), "Why nobody can buy right now. Empty: on sale.")
+    warnings = ListOf(
         one_of(TicketTypeWarning),
-        required=True,
-        metadata=documented(
-            [],
-            "`fee_exceeds_price`: on this network, to collect a payment may cost more than the"
-            " price. It is on sale all the same. `mail_not_configured`: nobody can join its waiting"
-            " list, because the service cannot send mail. `facilitator_unavailable`: programs"
-            " cannot buy it by x402, because the facilitator of a network cannot be used.",
-        ),
+        "`fee_exceeds_price`: on this network, to collect a payment may cost more than the price."
+        " It is on sale all the same. `mail_not_configured`: nobody can join its waiting list,"
+        " because the service cannot send mail. `facilitator_unavailable`: programs cannot buy it"
+        " by x402, because the facilitator of a network cannot be used.",
+        example=[],
     )
-    created_at = Instant(required=True)
-    updated_at = Instant(required=True)
+    created_at = Moment()
+    updated_at = Moment()
 
     class Meta:
         include = {**shown(FIELDS), **_SHOWN_CHAINS}
@@ -300,31 +294,17 @@ class PublicTicketTypeSchema(BaseSchema):
     """A published ticket type as the public sees it."""
 
     id = an_id("tkt_")
-    currency = fields.String(required=True, metadata=documented(CURRENCY))
-    decimals = fields.Integer(
-        required=True,
-        metadata=documented(
-            MICRO_UNIT_DECIMALS, "`price_amount` is in units of 10^-decimals of the currency."
-        ),
+    currency = String(CURRENCY)
+    decimals = Number(
+        MICRO_UNIT_DECIMALS, "`price_amount` is in units of 10^-decimals of the currency."
     )
-    availability = one_of(
+    availability = Choice(
         Availability,
-        required=True,
-        metadata={
-            "description": "`held`: nothing is left, but unpaid orders hold some of it, which may"
-            " come back."
-        },
+        "`held`: nothing is left, but unpaid orders hold some of it, which may come back.",
     )
-    waiting_list = fields.Boolean(
-        required=True,
-        metadata=documented(False, "Whether one can join its waiting list now."),
-    )
-    held_until = Instant(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            None, "Of `held`: when the first of these orders ends. Null: all of them are paid."
-        ),
+    waiting_list = YesNo(False, "Whether one can join its waiting list now.")
+    held_until = Moment(
+        "Of `held`: when the first of these orders ends. Null: all of them are paid.", example=None
     )
 
     class Meta:

@@ -1,8 +1,6 @@
 """Schemas of tokens."""
 
-from marshmallow import fields
-
-from schemas.base import BaseSchema, Text, documented, one_of
+from schemas.base import BaseSchema, Choice, Number, String, Text, documented
 from schemas.checks import Length
 from ticketing.roles import Role
 
@@ -49,10 +47,8 @@ class LoginSchema(BaseSchema):
 class TokenSchema(BaseSchema):
     """A JWT (RFC 7519) for the admin surfaces (RFC 6750)."""
 
-    access_token = fields.String(
-        required=True, metadata=documented("eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...")
-    )
-    token_type = fields.String(required=True, metadata=documented("Bearer"))
-    expires_in = fields.Integer(required=True, metadata=documented(900, "Seconds."))
-    role = one_of(Role, required=True)
-    tenant = fields.String(required=True, metadata=documented("acme"))
+    access_token = String("eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...")
+    token_type = String("Bearer")
+    expires_in = Number(900, "Seconds.")
+    role = Choice(Role)
+    tenant = String("acme")

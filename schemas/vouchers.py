@@ -6,11 +6,17 @@ from marshmallow import fields
 
 from schemas.base import (
     BaseSchema,
+    Choice,
     Fields,
     Instant,
     Int,
     Items,
+    ListOf,
+    Moment,
+    Number,
     PageQuery,
+    Part,
+    String,
     Text,
     an_id,
     documented,
@@ -128,33 +134,24 @@ class AuditedVoucherSchema(BaseSchema):
 
     id = an_id("vou_")
     event_id = an_id("evt_")
-    held = fields.Integer(required=True, metadata=documented(1, "Usages of unpaid orders."))
-    redeemed = fields.Integer(required=True, metadata=documented(0, "Usages of sold seats."))
-    status = one_of(VoucherStatus, required=True)
-    created_at = Instant(required=True)
-    updated_at = Instant(required=True)
+    held = Number(1, "Usages of unpaid orders.")
+    redeemed = Number(0, "Usages of sold seats.")
+    status = Choice(VoucherStatus)
+    created_at = Moment()
+    updated_at = Moment()
 
     class Meta:
         include = {
             **shown(FIELDS),
-            "ticket_ids": fields.List(
-                fields.String(),
-                required=True,
-                allow_none=True,
-                attribute="ticket_type_ids",
-                metadata=documented(None),
-            ),
+            "ticket_ids": ListOf(fields.String(), example=None, attribute="ticket_type_ids"),
         }
 
 
 class VoucherSchema(AuditedVoucherSchema):
     """A voucher as its organizer sees it."""
 
-    code = fields.String(
-        required=True,
-        allow_none=True,
-        attribute="shown_code",
-        metadata=documented(_CODE, "Null for a credential with the role `read`."),
+    code = String(
+        _CODE, "Null for a credential with the role `read`.", nullable=True, attribute="shown_code"
     )
 
 
@@ -177,24 +174,24 @@ class NewCodeSchema(BaseSchema):
     """A new voucher of a batch."""
 
     id = an_id("vou_")
-    code = fields.String(required=True, metadata=documented(_CODE))
+    code = String(_CODE)
 
 
 class VoucherBatchSchema(BaseSchema):
     """The vouchers of a batch."""
 
-    count = fields.Integer(required=True, metadata=documented(2))
-    tag = fields.String(required=True, allow_none=True, metadata=documented("sponsors"))
-    vouchers = fields.List(fields.Nested(NewCodeSchema), required=True)
+    count = Number(2)
+    tag = String("sponsors", nullable=True)
+    vouchers = ListOf(NewCodeSchema)
 
 
 class AuditedVoucherBatchSchema(BaseSchema):
     """A batch without its codes, as the audit log has it. `id` is the event's."""
 
     id = an_id("evt_")
-    count = fields.Integer(required=True, metadata=documented(2))
-    tag = fields.String(required=True, allow_none=True, metadata=documented("sponsors"))
-    voucher_ids = fields.List(fields.String(), required=True, metadata=documented([]))
+    count = Number(2)
+    tag = String("sponsors", nullable=True)
+    voucher_ids = ListOf(fields.String(), example=[])
 
 
 class VoucherTicketsQuery(PageQuery):
@@ -210,15 +207,12 @@ class VoucherTicketsQuery(PageQuery):
 class VoucherPriceSchema(BaseSchema):
     """What a seat costs with the voucher."""
 
-    price_amount = fields.Integer(required=True, metadata=documented(20_000_000))
+    price_amount = Number(20_000_000)
 
 
 class VoucherTicketTypeSchema(PublicTicketTypeSchema):
     """A published ticket type as somebody with a voucher sees it."""
 
-    voucher: Any = fields.Nested(
-        VoucherPriceSchema,
-        required=True,
-        allow_none=True,
-        metadata={"description": "Null: the voucher is not for this ticket type."},
+    voucher: Any = Part(
+        VoucherPriceSchema, "Null: the voucher is not for this ticket type.", nullable=True
     )
