@@ -123,6 +123,8 @@ class VoidSchema(BaseSchema):
     """Why an admission is taken back, and whether its price is owed to the order."""
 
     reason = Text(
+        "Asked for by the holder.",
+        "Any text but `event_canceled` and `resold`.",
         required=True,
         validate=[
             Length(1, 500),
@@ -132,23 +134,15 @@ class VoidSchema(BaseSchema):
                 error=FieldMessage("reserved", "Invalid input."),
             ),
         ],
-        metadata=documented(
-            "Asked for by the holder.", "Any text but `event_canceled` and `resold`."
-        ),
     )
-    refund = Bool(
-        required=True,
-        metadata={"description": "Whether its price becomes owed to the order's buyer."},
-    )
+    refund = Bool(description="Whether its price becomes owed to the order's buyer.", required=True)
     transferred = Bool(
-        load_default=False,
-        metadata=documented(False, "Void it although it was transferred to another holder."),
+        False, "Void it although it was transferred to another holder.", load_default=False
     )
     force = Bool(
+        False,
+        "Void it although a door device has scans not sent yet, or is silent.",
         load_default=False,
-        metadata=documented(
-            False, "Void it although a door device has scans not sent yet, or is silent."
-        ),
     )
 
 
@@ -179,10 +173,11 @@ class GuestListSchema(BaseSchema):
         fields.Nested(NewHolderSchema), required=True, validate=Length(1, MAX_GUESTS, "items")
     )
     reason = Text(
+        "Press.",
+        "It is kept in the audit log.",
         load_default=None,
         allow_none=True,
         validate=[Length(1, 500), NOT_BLANK],
-        metadata=documented("Press.", "It is kept in the audit log."),
     )
 
 
@@ -299,14 +294,14 @@ class AdmissionListQuery(PageQuery):
     )
     giving_back = one_of(
         ReturnStatus,
+        "Those that are given back, or were sold on.",
         load_default=None,
         allow_none=False,
         data_key="return",
-        metadata={"description": "Those that are given back, or were sold on."},
     )
     q = Text(
+        description="Text to search for in holders' names and email addresses.",
         load_default=None,
         allow_none=False,
         validate=Length(1, 200),
-        metadata={"description": "Text to search for in holders' names and email addresses."},
     )

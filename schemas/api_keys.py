@@ -11,7 +11,6 @@ from schemas.base import (
     String,
     Text,
     an_id,
-    documented,
     one_of,
 )
 from schemas.checks import CHOICE, Length, Range
@@ -30,7 +29,7 @@ _PREFIX = "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j"
 class ApiKeyCreateSchema(BaseSchema):
     """The request to create an API key."""
 
-    name = Text(required=True, validate=Length(1, 100), metadata=documented("storefront"))
+    name = Text("storefront", required=True, validate=Length(1, 100))
     role = one_of(
         Role,
         required=True,
@@ -44,17 +43,16 @@ class ApiKeyRotateSchema(BaseSchema):
     """The request to rotate an API key."""
 
     overlap_seconds = Int(
+        description="For how long the old secret stays valid. 0: it ends at once.",
         load_default=DEFAULT_OVERLAP,
         validate=Range(0, MAX_OVERLAP),
-        metadata={"description": "For how long the old secret stays valid. 0: it ends at once."},
     )
     ttl_seconds = Int(
+        DEFAULT_KEY_TTL,
+        "The key's lifetime from now. Default: its expiry stays the same.",
         load_default=None,
         allow_none=False,
         validate=Range(MIN_KEY_TTL, MAX_KEY_TTL),
-        metadata=documented(
-            DEFAULT_KEY_TTL, "The key's lifetime from now. Default: its expiry stays the same."
-        ),
     )
     MAY_BE_ABSENT = True
 

@@ -1,6 +1,6 @@
 """Schemas of the box office: a device at the door that sells."""
 
-from schemas.base import EXAMPLE_ID, BaseSchema, Int, ListOf, String, Text, documented
+from schemas.base import EXAMPLE_ID, BaseSchema, Int, ListOf, String, Text
 from schemas.checks import Length, Range
 from schemas.intents import NewIntentSchema
 from schemas.ticket_types import PublicTicketTypeSchema
@@ -16,15 +16,14 @@ class BoxOfficeSchema(BaseSchema):
 class BoxOfficeOrderSchema(BaseSchema):
     """What somebody at the door buys."""
 
-    ticket_id = Text(
-        required=True, validate=Length(1, 80), metadata=documented(f"tkt_{EXAMPLE_ID}")
-    )
-    quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
+    ticket_id = Text(f"tkt_{EXAMPLE_ID}", required=True, validate=Length(1, 80))
+    quantity = Int(2, load_default=1, validate=Range(1, MAX_PER_ORDER))
     chain_id = Int(
+        8453,
+        "The network. Null: the first that can be used.",
         load_default=None,
         allow_none=True,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(8453, "The network. Null: the first that can be used."),
     )
 
 

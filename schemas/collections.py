@@ -28,19 +28,17 @@ class CollectionsQuery(BaseSchema):
 
     chain_id = QueryInt(required=True, validate=Range(1, MAX_SAFE_INTEGER))
     token = Text(
+        description="A token, or the zero address for the network's own coin. Default: the token"
+        " that tickets are paid with on this network.",
         load_default=None,
         allow_none=False,
         validate=ADDRESS,
-        metadata={
-            "description": "A token, or the zero address for the network's own coin. Default: the"
-            " token that tickets are paid with on this network."
-        },
     )
     after = Text(
+        description="`looked_up_to` of the answer before.",
         load_default="",
         allow_none=False,
         validate=Length(1, 80),
-        metadata={"description": "`looked_up_to` of the answer before."},
     )
     owner_confirmed = fields.Boolean(
         load_default=False,

@@ -6,10 +6,7 @@ from schemas.base import BaseSchema, Bool, Moment, Number, Part, YesNo
 class ReleaseSchema(BaseSchema):
     """The request to release the deposits of who came."""
 
-    force = Bool(
-        load_default=False,
-        metadata={"description": "Ignore devices that have scans to send."},
-    )
+    force = Bool(description="Ignore devices that have scans to send.", load_default=False)
 
 
 class DepositSumSchema(BaseSchema):

@@ -11,7 +11,6 @@ from schemas.base import (
     Text,
     YesNo,
     an_id,
-    documented,
 )
 from schemas.checks import Length
 from ticketing.scanning import DeviceStatus
@@ -20,31 +19,26 @@ from ticketing.scanning import DeviceStatus
 class DoorDeviceCreateSchema(BaseSchema):
     """The request to create a door device for an event."""
 
-    name = Text(required=True, validate=Length(1, 100), metadata=documented("Phone 3"))
+    name = Text("Phone 3", required=True, validate=Length(1, 100))
     gate = Text(
+        "North",
+        "Where it stands. Each scan records it.",
         load_default=None,
         allow_none=True,
         validate=Length(1, 100),
-        metadata=documented("North", "Where it stands. Each scan records it."),
     )
-    show_names = Bool(
-        load_default=False,
-        metadata=documented(False, "Whether the device may read the holders' names."),
-    )
+    show_names = Bool(False, "Whether the device may read the holders' names.", load_default=False)
     sells = Bool(
+        False,
+        "Whether it sells at the door. Its orders are confirmed as early as the organizer allows"
+        " for any, although the doors are open: what the network undoes later is lost.",
         load_default=False,
-        metadata=documented(
-            False,
-            "Whether it sells at the door. Its orders are confirmed as early as the organizer"
-            " allows for any, although the doors are open: what the network undoes later is lost.",
-        ),
     )
     expires_at = Instant(
+        "Default: a day after the event's end. Must be in the future.",
+        example="2099-12-02T21:00:00Z",
         load_default=None,
         allow_none=True,
-        metadata=documented(
-            "2099-12-02T21:00:00Z", "Default: a day after the event's end. Must be in the future."
-        ),
     )
 
 
@@ -73,12 +67,10 @@ class DoorDeviceRevokeSchema(BaseSchema):
     MAY_BE_ABSENT = True
 
     undo_since = Instant(
+        "All that it let in and that the server received since then is undone.",
+        example="2026-12-01T20:10:00Z",
         load_default=None,
         allow_none=True,
-        metadata=documented(
-            "2026-12-01T20:10:00Z",
-            "All that it let in and that the server received since then is undone.",
-        ),
     )
 
 
@@ -108,9 +100,10 @@ class PairSchema(BaseSchema):
     """The request to pair a door device."""
 
     pairing_code = Text(
+        "5m8r2t6w9y1a",
+        "Upper case, spaces and hyphens are accepted.",
         required=True,
         validate=Length(1, 40),
-        metadata=documented("5m8r2t6w9y1a", "Upper case, spaces and hyphens are accepted."),
     )
 
 

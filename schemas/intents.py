@@ -59,15 +59,13 @@ TOO_MANY_SEATS = FieldMessage(
 class WantedItemSchema(BaseSchema):
     """Seats of one ticket type that a buyer wants."""
 
-    ticket_id = Text(required=True, validate=Length(1, 80), metadata=documented(f"tkt_{_ID}"))
-    quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
+    ticket_id = Text(f"tkt_{_ID}", required=True, validate=Length(1, 80))
+    quantity = Int(2, load_default=1, validate=Range(1, MAX_PER_ORDER))
     price_amount = Int(
+        30_000_000,
+        "What you choose to pay for each, in micro-units, if the ticket type has `free_price`.",
         load_default=None,
         validate=Range(0, MAX_PRICE, "amount"),
-        metadata=documented(
-            30_000_000,
-            "What you choose to pay for each, in micro-units, if the ticket type has `free_price`.",
-        ),
     )
 
 
@@ -83,8 +81,7 @@ class WantedSchema(BaseSchema):
     """What a buyer wants: either `items`, or `ticket_id` and `quantity` for one ticket type."""
 
     ticket_id = Text(
-        validate=Length(1, 80),
-        metadata=documented(f"tkt_{_ID}", "Required without `items`, not possible with them."),
+        f"tkt_{_ID}", "Required without `items`, not possible with them.", validate=Length(1, 80)
     )
     quantity = Int(
         validate=Range(1, MAX_PER_ORDER),
@@ -156,33 +153,30 @@ class UsedVoucherSchema(BaseSchema):
 class ChainChoiceSchema(BaseSchema):
     """The network on which an order shall be paid."""
 
-    chain_id = Int(required=True, validate=Range(1, MAX_SAFE_INTEGER), metadata=documented(137))
+    chain_id = Int(137, required=True, validate=Range(1, MAX_SAFE_INTEGER))
 
 
 class PreflightSchema(WantedSchema):
     """The order of a buyer."""
 
     voucher = Text(
-        load_default=None,
-        validate=Length(1, MAX_CODE_TYPED),
-        metadata=documented("SPONSOR-7K4D", "A voucher's code."),
+        "SPONSOR-7K4D", "A voucher's code.", load_default=None, validate=Length(1, MAX_CODE_TYPED)
     )
 
-    event_id = Text(required=True, validate=Length(1, 80), metadata=documented(f"evt_{_ID}"))
+    event_id = Text(f"evt_{_ID}", required=True, validate=Length(1, 80))
     chain_id = Int(
+        8453,
+        "The network on which the buyer pays, one of the ticket types' `chain_ids`. Default: the"
+        " first that all of them share and that can be used.",
         load_default=None,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(
-            8453,
-            "The network on which the buyer pays, one of the ticket types' `chain_ids`. Default:"
-            " the first that all of them share and that can be used.",
-        ),
     )
     buyer = fields.Nested(NewBuyerSchema, load_default=dict)
     max_amount = Int(
+        50_000_000,
+        "Reject the order if its total is higher.",
         load_default=None,
         validate=Range(0, MAX_SAFE_INTEGER),
-        metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
     answers = Answers(load_default=dict)
     locale = an_order_locale()
@@ -377,12 +371,10 @@ class IntentListQuery(PageQuery):
     event_id = Text(load_default=None, allow_none=False, validate=Length(1, 80))
     flag = one_of(Flag, load_default=None, allow_none=False)
     q = Text(
+        description="The id of an order or of a ticket, a payment address, the hash of a payment's"
+        " transaction, or the buyer's complete email address. The other filters do not apply. The"
+        " newest come first, at most 100, on one page.",
         load_default=None,
         allow_none=False,
         validate=Length(1, 254),
-        metadata={
-            "description": "The id of an order or of a ticket, a payment address, the hash of a"
-            " payment's transaction, or the buyer's complete email address. The other filters do"
-            " not apply. The newest come first, at most 100, on one page."
-        },
     )

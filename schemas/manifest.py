@@ -27,10 +27,10 @@ class ManifestQuery(BaseSchema):
     """What to read of the manifest."""
 
     since = Text(
+        description="`cursor` of an earlier manifest: only what changed since then.",
         load_default=None,
         allow_none=False,
         validate=[Length(1, 1000), CURSOR],
-        metadata={"description": "`cursor` of an earlier manifest: only what changed since then."},
     )
     unsynced = unsynced(QueryInt)
 

@@ -13,7 +13,6 @@ from schemas.base import (
     String,
     Text,
     an_email,
-    documented,
     one_of,
 )
 from schemas.checks import UUID, VISIBLE, Length, Range
@@ -29,31 +28,24 @@ MIN_KEY, MAX_KEY = 32, 255
 
 
 def _an_id(prefix: str, description: str | None = None) -> Text:
-    return Text(
-        required=True,
-        validate=Length(1, 80),
-        metadata=documented(f"{prefix}{_ID}", description),
-    )
+    return Text(f"{prefix}{_ID}", description, required=True, validate=Length(1, 80))
 
 
 class TenantSchema(BaseSchema):
     """The organizer."""
 
-    tenant = Text(
-        required=True,
-        validate=Length(1, 80),
-        metadata=documented("acme", "The organizer's slug or id."),
-    )
+    tenant = Text("acme", "The organizer's slug or id.", required=True, validate=Length(1, 80))
 
 
 class FindEventsSchema(PageQuery):
     """Which events of all organizers to find."""
 
     q = Text(
+        "jazz",
+        "Text in the title, ASCII letters in any case.",
         load_default=None,
         allow_none=True,
         validate=Length(1, 200),
-        metadata=documented("jazz", "Text in the title, ASCII letters in any case."),
     )
 
 
@@ -95,20 +87,19 @@ class OrderTicketSchema(TenantSchema, PreflightSchema):
     buyer_name = Text(load_default=None, allow_none=True, validate=Length(1, 200))
     buyer_email = an_email("ada@example.org", description="Where the tickets are sent, too.")
     idempotency_key = Text(
+        "5b7c2f0e9d1a4c6b8e3f5a7d9c0b2e4f",
+        "A random secret of your own. Send the same one again after a lost answer: the same order"
+        " comes back.",
         load_default=None,
         allow_none=True,
         validate=[Length(MIN_KEY, MAX_KEY), VISIBLE],
-        metadata=documented(
-            "5b7c2f0e9d1a4c6b8e3f5a7d9c0b2e4f",
-            "A random secret of your own. Send the same one again after a lost answer: the same"
-            " order comes back.",
-        ),
     )
     waiting_room_token = Text(
+        None,
+        "The newest `token` of an error waiting_room: it keeps a place.",
         load_default=None,
         allow_none=True,
         validate=Length(1, 200),
-        metadata=documented(None, "The newest `token` of an error waiting_room: it keeps a place."),
     )
 
     class Meta:
@@ -135,9 +126,10 @@ class OrderSecretSchema(TenantSchema):
 
     intent_id = _an_id("pi_", "The `id` of the order.")
     client_secret = Text(
+        "cs_" + "5e" * 32,
+        "From the answer to order_ticket.",
         required=True,
         validate=Length(1, 200),
-        metadata=documented("cs_" + "5e" * 32, "From the answer to order_ticket."),
     )
 
 
@@ -146,9 +138,7 @@ class GetTicketSchema(TenantSchema):
 
     admission_id = _an_id("adm_", "The `id` in `admissions` of the order.")
     code = Text(
-        required=True,
-        validate=Length(1, 100),
-        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "The `code` beside that id."),
+        "5m8r2t6w9y1a4c7e0g3j", "The `code` beside that id.", required=True, validate=Length(1, 100)
     )
 
 
@@ -156,17 +146,17 @@ class SalesArgumentsSchema(TenantSchema, SalesQuery):
     """Which sales to count."""
 
     event_id = Text(
+        description="Required unless `by` is `day`.",
         load_default=None,
         allow_none=True,
         validate=Length(1, 80),
-        metadata={"description": "Required unless `by` is `day`."},
     )
 
 
 class ListAttendeesSchema(TenantSchema, AdmissionListQuery):
     """Which attendees to list."""
 
-    redeemed = Bool(load_default=None, metadata={"description": "Whether they have entered."})
+    redeemed = Bool(description="Whether they have entered.", load_default=None)
 
 
 class OwedRefundsSchema(TenantSchema, PageQuery):
@@ -174,8 +164,7 @@ class OwedRefundsSchema(TenantSchema, PageQuery):
 
     status = one_of(RefundStatus, load_default=RefundStatus.DUE)
     min_amount = Int(
-        validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(10_000, "Leave out refunds of less, in micro-units."),
+        10_000, "Leave out refunds of less, in micro-units.", validate=Range(1, MAX_SAFE_INTEGER)
     )
 
 
@@ -183,21 +172,13 @@ class CheckInSchema(GetEventSchema):
     """Whom to let in. Exactly one of `code` and `qr`."""
 
     nonce = Text(
+        "6f0c1d1e-8a55-4b0e-9d3c-2b1f0e9d8c7b",
+        "A UUID of your own. The same one again gets the same answer, and admits nobody twice.",
         required=True,
         validate=UUID,
-        metadata=documented(
-            "6f0c1d1e-8a55-4b0e-9d3c-2b1f0e9d8c7b",
-            "A UUID of your own. The same one again gets the same answer, and admits nobody twice.",
-        ),
     )
-    code = Text(
-        validate=Length(1, 100),
-        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "The admission's code."),
-    )
-    qr = Text(
-        validate=Length(1, MAX_QR),
-        metadata=documented("T1:AB0-ZK...", "Or the text of its QR code."),
-    )
+    code = Text("5m8r2t6w9y1a4c7e0g3j", "The admission's code.", validate=Length(1, 100))
+    qr = Text("T1:AB0-ZK...", "Or the text of its QR code.", validate=Length(1, MAX_QR))
 
 
 class QuoteSchema(BaseSchema):

@@ -15,7 +15,6 @@ from schemas.base import (
     YesNo,
     an_email,
     an_id,
-    documented,
     one_of,
 )
 from schemas.checks import Length
@@ -28,9 +27,10 @@ _INVITATION = "in_01hq3v5m8r2t6w9y1a4c7e0g3j_5f2b8c1d9e0a7f3b6c4d2e8f1a9b0c7d3e5
 def _events(*, description: str, **options: Any) -> Items:
     return Items(
         Text(validate=Length(1, 80)),
+        description,
+        example=None,
         allow_none=True,
         validate=Length(1, MAX_MEMBER_EVENTS),
-        metadata=documented(None, description),
         **options,
     )
 
@@ -84,15 +84,10 @@ class InvitationAcceptSchema(BaseSchema):
     """The request to set the password of an invited member."""
 
     invitation = Text(
-        required=True,
-        validate=Length(1, 200),
-        metadata=documented(_INVITATION, "The end of the invitation's link."),
+        _INVITATION, "The end of the invitation's link.", required=True, validate=Length(1, 200)
     )
     password = Text(
-        required=True,
-        load_only=True,
-        validate=Length(12, 128),
-        metadata=documented("correct horse battery staple"),
+        "correct horse battery staple", required=True, load_only=True, validate=Length(12, 128)
     )
     email = an_email(
         "ada@example.org",

@@ -36,23 +36,20 @@ class MessageCreateSchema(MessagePreviewSchema):
 
     audience = one_of(
         Audience,
+        "`holders` of tickets, `buyers` of orders, those who have `not_redeemed` theirs; or, of"
+        " an event that is canceled, those whose tickets ended with it.",
+        example="holders",
         load_default=Audience.HOLDERS,
-        metadata=documented(
-            "holders",
-            "`holders` of tickets, `buyers` of orders, those who have `not_redeemed` theirs; or, of"
-            " an event that is canceled, those whose tickets ended with it.",
-        ),
     )
     ticket_ids = Items(
         Text(validate=Length(1, 80)),
+        "Only people with these ticket types. Null: all.",
+        example=None,
         load_default=None,
         allow_none=True,
         validate=Length(1, MAX_PAGE, "items"),
-        metadata=documented(None, "Only people with these ticket types. Null: all."),
     )
-    send_at = Instant(
-        load_default=None, allow_none=True, metadata=documented(None, "Null, or past: now.")
-    )
+    send_at = Instant("Null, or past: now.", example=None, load_default=None, allow_none=True)
 
 
 class MessageSchema(BaseSchema):

@@ -50,16 +50,14 @@ class NotificationQuery(BaseSchema):
     """Which part of the feed to return."""
 
     after = QueryInt(
+        description="Return what comes after this `sequence`. Default: all that is kept.",
         load_default=None,
         allow_none=False,
         validate=Range(0, MAX_SAFE_INTEGER),
-        metadata={
-            "description": "Return what comes after this `sequence`. Default: all that is kept."
-        },
     )
     type = one_of(NotificationType, load_default=None, allow_none=False)
     limit = QueryInt(
+        description=f"The maximum number of items, 1 to {MAX_PAGE}.",
         load_default=DEFAULT_PAGE,
         validate=Range(1, MAX_PAGE),
-        metadata={"description": f"The maximum number of items, 1 to {MAX_PAGE}."},
     )

@@ -21,7 +21,6 @@ from schemas.base import (
     Text,
     YesNo,
     an_id,
-    documented,
     one_of,
 )
 from schemas.checks import ADDRESS, Length, Range
@@ -41,34 +40,32 @@ class PayoutCreateSchema(BaseSchema):
     """The network, and the account that will sign."""
 
     chain_id = Int(
+        8453,
+        "An enabled network that has receivers.",
         required=True,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(8453, "An enabled network that has receivers."),
     )
     token = Text(
+        None,
+        "An earlier token of this network. Null: its present one.",
         load_default=None,
         allow_none=True,
         validate=ADDRESS,
-        metadata=documented(None, "An earlier token of this network. Null: its present one."),
     )
     payer = Text(
+        EXAMPLE_ADDRESS,
+        "It signs, and pays its tokens. EIP-55 or lower case.",
         required=True,
         validate=ADDRESS,
-        metadata=documented(
-            EXAMPLE_ADDRESS, "It signs, and pays its tokens. EIP-55 or lower case."
-        ),
     )
     accept_unwitnessed = Bool(
+        False,
+        "Also list orders whose payments no second node has seen. Set it only if you have looked"
+        " at these payments yourself, for example on a block explorer.",
         load_default=False,
-        metadata=documented(
-            False,
-            "Also list orders whose payments no second node has seen. Set it only if you have"
-            " looked at these payments yourself, for example on a block explorer.",
-        ),
     )
     include_cautioned = Bool(
-        load_default=False,
-        metadata=documented(False, "Also list orders with cautions: see the preview."),
+        False, "Also list orders with cautions: see the preview.", load_default=False
     )
 
     class Meta:
@@ -76,10 +73,11 @@ class PayoutCreateSchema(BaseSchema):
         include: ClassVar = {
             "only": Items(
                 Text(validate=Length(1, 80)),
+                "List only these orders. Null: all.",
+                example=None,
                 load_default=None,
                 allow_none=True,
                 validate=Length(1, MOST_CHOSEN, "items"),
-                metadata=documented(None, "List only these orders. Null: all."),
             )
         }
 
@@ -88,19 +86,16 @@ class PayoutPreviewQuery(BaseSchema):
     """The network, and the account that will sign."""
 
     chain_id = QueryInt(
+        8453,
+        "An enabled network that has receivers.",
         required=True,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(8453, "An enabled network that has receivers."),
     )
     token = Text(
-        load_default=None,
-        validate=ADDRESS,
-        metadata=documented(EXAMPLE_TOKEN, "An earlier token of this network."),
+        EXAMPLE_TOKEN, "An earlier token of this network.", load_default=None, validate=ADDRESS
     )
     payer = Text(
-        required=True,
-        validate=ADDRESS,
-        metadata=documented(EXAMPLE_ADDRESS, "It will sign. EIP-55 or lower case."),
+        EXAMPLE_ADDRESS, "It will sign. EIP-55 or lower case.", required=True, validate=ADDRESS
     )
 
 

@@ -96,12 +96,8 @@ def _is_answer(value: Any) -> bool:
 class OptionSchema(BaseSchema):
     """An option of a choice, as it is written. With its `id`, it renames an option."""
 
-    id = Text(validate=Length(1, 80), metadata=documented(f"opt_{_ID}", "Missing: a new option."))
-    label = Text(
-        required=True,
-        validate=[Length(1, MAX_OPTION), NOT_BLANK],
-        metadata=documented("Vegetarian"),
-    )
+    id = Text(f"opt_{_ID}", "Missing: a new option.", validate=Length(1, 80))
+    label = Text("Vegetarian", required=True, validate=[Length(1, MAX_OPTION), NOT_BLANK])
 
 
 class ShownOptionSchema(BaseSchema):
@@ -113,54 +109,48 @@ class ShownOptionSchema(BaseSchema):
 
 FIELDS: Fields = {
     "identifier": Text(
+        "diet",
+        "Names the question in answers and files. Default: q1, q2..",
         validate=[Length(1, 50), SLUG],
-        metadata=documented("diet", "Names the question in answers and files. Default: q1, q2.."),
     ),
-    "question": Text(
-        required=True,
-        validate=[Length(1, 200), NOT_BLANK],
-        metadata=documented("What do you eat?"),
-    ),
+    "question": Text("What do you eat?", required=True, validate=[Length(1, 200), NOT_BLANK]),
     "help_text": Text(load_default=None, allow_none=True, validate=Length(0, 500)),
     "type": Choice(QuestionType),
     "required": Bool(
+        False,
+        "Of an order: it is refused without an answer. Of a ticket: its page asks.",
         load_default=False,
-        metadata=documented(
-            False, "Of an order: it is refused without an answer. Of a ticket: its page asks."
-        ),
     ),
     "ask": one_of(
         Ask,
+        "`order`: once, before the order. `attendee`: of each ticket, until doors.",
+        example="order",
         load_default=Ask.ATTENDEE,
-        metadata=documented(
-            "order", "`order`: once, before the order. `attendee`: of each ticket, until doors."
-        ),
     ),
     "position": Int(
+        1,
+        "The place among the questions. The others move. Default: last.",
         validate=Range(1, MAX_QUESTIONS),
-        metadata=documented(1, "The place among the questions. The others move. Default: last."),
     ),
     "ticket_ids": Items(
         Text(validate=Length(1, 80)),
+        "Only asked for these ticket types. Null: for all.",
+        example=None,
         load_default=None,
         allow_none=True,
         validate=Length(1, 100, "items"),
-        metadata=documented(None, "Only asked for these ticket types. Null: for all."),
     ),
     "options": Items(
         fields.Nested(OptionSchema),
+        "Of the types `choice` and `multiple_choice`. In a change: all, each with its `id` unless"
+        " it is new. One that somebody has chosen cannot be left out.",
+        example=[{"label": "Vegetarian"}],
         validate=Length(0, MAX_OPTIONS, "items"),
-        metadata=documented(
-            [{"label": "Vegetarian"}],
-            "Of the types `choice` and `multiple_choice`. In a change: all, each with its `id`"
-            " unless it is new. One that somebody has chosen cannot be left out.",
-        ),
     ),
     "show_at_door": Bool(
+        False,
+        "Of `boolean` and `choice`: devices that show names show the answer too.",
         load_default=False,
-        metadata=documented(
-            False, "Of `boolean` and `choice`: devices that show names show the answer too."
-        ),
     ),
 }
 """All fields that organizers set."""
@@ -213,9 +203,7 @@ class QuestionSchema(PublicQuestionSchema):
 class AnswerCountsQuery(BaseSchema):
     """Whose answers to count."""
 
-    question_id = Text(
-        required=True, validate=Length(1, 80), metadata={"description": "The question's id."}
-    )
+    question_id = Text(description="The question's id.", required=True, validate=Length(1, 80))
 
 
 class CountSchema(BaseSchema):

@@ -17,7 +17,6 @@ from schemas.base import (
     Text,
     YesNo,
     an_id,
-    documented,
 )
 from schemas.checks import NOT_BLANK, Length
 from schemas.intents import ItemSchema, PaymentSchema
@@ -42,22 +41,19 @@ class BillingChangeSchema(BaseSchema):
     """Who an order is billed to. A missing or null field is not on the receipt."""
 
     name = Text(
+        "Lovelace Engines Ltd.",
         load_default=None,
         allow_none=True,
         validate=[Length(1, 200), NOT_BLANK],
-        metadata=documented("Lovelace Engines Ltd."),
     )
     address = Text(
+        "12 St James's Square\nLondon",
         load_default=None,
         allow_none=True,
         validate=[Length(1, MAX_BILLING), NOT_BLANK],
-        metadata=documented("12 St James's Square\nLondon"),
     )
     tax_id = Text(
-        load_default=None,
-        allow_none=True,
-        validate=[Length(1, 50), NOT_BLANK],
-        metadata=documented("GB123456789"),
+        "GB123456789", load_default=None, allow_none=True, validate=[Length(1, 50), NOT_BLANK]
     )
 
     @validates_schema

@@ -21,7 +21,6 @@ from schemas.base import (
     Text,
     YesNo,
     an_id,
-    documented,
     one_of,
 )
 from schemas.checks import ADDRESS, NOT_BLANK, TX_HASH, Length, Range
@@ -122,16 +121,14 @@ class RefundListQuery(PageQuery):
 
     status = one_of(RefundStatus, load_default=RefundStatus.DUE, allow_none=False)
     min_amount = QueryInt(
+        description="Leave out refunds of which less, in micro-units, is due (or was waived or"
+        " paid back, with that `status`).",
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata={
-            "description": "Leave out refunds of which less, in micro-units, is due (or was waived"
-            " or paid back, with that `status`)."
-        },
     )
     sort = Text(
+        description="`-amount`: the largest of these amounts first.",
         load_default="created_at",
         validate=validate.OneOf(SORTS),
-        metadata={"description": "`-amount`: the largest of these amounts first."},
     )
 
 
@@ -139,46 +136,40 @@ class AccountFieldsSchema(BaseSchema):
     """Which money of the order is meant: it may have received some on several networks."""
 
     chain_id = Int(
+        None,
+        "The network of the money. Null: the one of the order.",
         load_default=None,
         allow_none=True,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(None, "The network of the money. Null: the one of the order."),
     )
     token_address = Text(
+        None,
+        "The token of the money. Null: the one that the order can be paid in there.",
         load_default=None,
         allow_none=True,
         validate=ADDRESS,
-        metadata=documented(
-            None, "The token of the money. Null: the one that the order can be paid in there."
-        ),
     )
 
 
 class RefundSettleSchema(AccountFieldsSchema):
     """The transaction that paid the refund, or a part of it."""
 
-    tx_hash = Text(
-        required=True,
-        validate=TX_HASH,
-        metadata=documented(EXAMPLE_TX_HASH),
-    )
+    tx_hash = Text(EXAMPLE_TX_HASH, required=True, validate=TX_HASH)
     recipient = Text(
+        None,
+        "An address that received the refund, although it neither paid nor was stated by the"
+        " buyer. It is recorded in the audit log.",
         load_default=None,
         allow_none=True,
         validate=ADDRESS,
-        metadata=documented(
-            None,
-            "An address that received the refund, although it neither paid nor was stated by the"
-            " buyer. It is recorded in the audit log.",
-        ),
     )
 
 
 class RefundsSettleSchema(BaseSchema):
     """A transaction that paid refunds, of any orders."""
 
-    tx_hash = Text(required=True, validate=TX_HASH, metadata=documented(EXAMPLE_TX_HASH))
-    chain_id = Int(required=True, validate=Range(1, MAX_SAFE_INTEGER), metadata=documented(8453))
+    tx_hash = Text(EXAMPLE_TX_HASH, required=True, validate=TX_HASH)
+    chain_id = Int(8453, required=True, validate=Range(1, MAX_SAFE_INTEGER))
 
 
 class SettledOrderSchema(BaseSchema):
@@ -201,30 +192,16 @@ class SettledRefundsSchema(BaseSchema):
 class RefundWaiveSchema(AccountFieldsSchema):
     """An amount that is written off. It must be what is due now."""
 
-    amount = Int(
-        required=True,
-        validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(5_000_000),
-    )
-    reason = Text(
-        required=True,
-        validate=[Length(1, 500), NOT_BLANK],
-        metadata=documented("Less than the network fee"),
-    )
+    amount = Int(5_000_000, required=True, validate=Range(1, MAX_SAFE_INTEGER))
+    reason = Text("Less than the network fee", required=True, validate=[Length(1, 500), NOT_BLANK])
 
 
 class RefundPayeeSchema(AccountFieldsSchema):
     """An address that the buyer told you, and why you enter it."""
 
-    address = Text(
-        required=True,
-        validate=ADDRESS,
-        metadata=documented(EXAMPLE_PAYER, "EIP-55, or all lower case."),
-    )
+    address = Text(EXAMPLE_PAYER, "EIP-55, or all lower case.", required=True, validate=ADDRESS)
     reason = Text(
-        required=True,
-        validate=[Length(1, 500), NOT_BLANK],
-        metadata=documented("Ada called: her mailbox is gone"),
+        "Ada called: her mailbox is gone", required=True, validate=[Length(1, 500), NOT_BLANK]
     )
 
 
@@ -232,10 +209,9 @@ class RefundByHandSchema(AccountFieldsSchema):
     """Whether a refund is paid by hand."""
 
     by_hand = Bool(
+        True,
+        "True: you pay it by hand, so it is on no list of payouts. False: you do not.",
         required=True,
-        metadata=documented(
-            True, "True: you pay it by hand, so it is on no list of payouts. False: you do not."
-        ),
     )
 
 
@@ -243,19 +219,16 @@ class RefundPassOverSchema(AccountFieldsSchema):
     """An id of the order that somebody used for something else, and the administrator's reason."""
 
     payer = Text(
-        required=True,
-        validate=ADDRESS,
-        metadata=documented(EXAMPLE_PAYER, "Who has used it: `payer` in `blocked`."),
+        EXAMPLE_PAYER, "Who has used it: `payer` in `blocked`.", required=True, validate=ADDRESS
     )
     payment_id = Text(
-        required=True,
-        validate=TX_HASH,
-        metadata=documented("0x" + "cd" * 32, "`payment_id` in `blocked`."),
+        "0x" + "cd" * 32, "`payment_id` in `blocked`.", required=True, validate=TX_HASH
     )
     reason = Text(
+        "A test payment of ours.",
+        "It is in the audit log.",
         required=True,
         validate=[Length(1, 500), NOT_BLANK],
-        metadata=documented("A test payment of ours.", "It is in the audit log."),
     )
 
 
@@ -263,21 +236,19 @@ class RefundsWaiveSchema(BaseSchema):
     """A limit: each refund of this amount or less is written off."""
 
     max_amount = Int(
+        10_000,
+        "In micro-units, for each order.",
         required=True,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(10_000, "In micro-units, for each order."),
     )
     chain_id = Int(
+        8453,
+        "Only refunds of this chain. Null: of all chains.",
         load_default=None,
         allow_none=True,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(8453, "Only refunds of this chain. Null: of all chains."),
     )
-    reason = Text(
-        required=True,
-        validate=[Length(1, 500), NOT_BLANK],
-        metadata=documented("Less than the network fee"),
-    )
+    reason = Text("Less than the network fee", required=True, validate=[Length(1, 500), NOT_BLANK])
 
 
 class WaivedRefundsSchema(BaseSchema):
@@ -291,20 +262,14 @@ class WaivedRefundsSchema(BaseSchema):
 class RefundAddressSchema(AccountFieldsSchema):
     """Where the buyer wants money back."""
 
-    address = Text(
-        required=True,
-        validate=ADDRESS,
-        metadata=documented(EXAMPLE_PAYER, "EIP-55, or all lower case."),
-    )
+    address = Text(EXAMPLE_PAYER, "EIP-55, or all lower case.", required=True, validate=ADDRESS)
     signature = Text(
+        None,
+        "Only after 409 signature_required: the signature of its `message` by `signer`, in hex."
+        " By a key (EIP-191) or a contract (EIP-1271).",
         load_default=None,
         allow_none=True,
         validate=Length(1, MAX_SIGNATURE),
-        metadata=documented(
-            None,
-            "Only after 409 signature_required: the signature of its `message` by `signer`, in hex."
-            " By a key (EIP-191) or a contract (EIP-1271).",
-        ),
     )
 
 

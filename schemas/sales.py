@@ -13,10 +13,10 @@ class SalesQuery(BaseSchema):
     """Which sales to count."""
 
     event_id = Text(
+        description="Required unless `by` is `day`.",
         load_default=None,
         allow_none=False,
         validate=Length(1, 80),
-        metadata={"description": "Required unless `by` is `day`."},
     )
     by = one_of(SalesBy, load_default=SalesBy.DAY)
 

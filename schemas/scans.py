@@ -44,40 +44,25 @@ class ScanSchema(BaseSchema):
     """One scan: a redemption by `qr`, by `code`, or by `admission_id` and `generation`; an undo."""
 
     nonce = Text(
+        _NONCE,
+        "A UUID. The same scan sent again gets the same result.",
         required=True,
         validate=UUID,
-        metadata=documented(_NONCE, "A UUID. The same scan sent again gets the same result."),
     )
     kind = one_of(
-        ScanKind,
-        required=True,
-        metadata={"description": "To redeem needs one way to name the admission, an undo `of`."},
+        ScanKind, "To redeem needs one way to name the admission, an undo `of`.", required=True
     )
-    qr = Text(
-        validate=Length(1, MAX_QR),
-        metadata=documented("T1:AB0-ZK...", "The text of the QR code."),
-    )
+    qr = Text("T1:AB0-ZK...", "The text of the QR code.", validate=Length(1, MAX_QR))
     code = Text(
-        validate=Length(1, 100),
-        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "The admission's code, as it was typed."),
+        "5m8r2t6w9y1a4c7e0g3j", "The admission's code, as it was typed.", validate=Length(1, 100)
     )
-    admission_id = Text(
-        validate=Length(1, 80), metadata=documented("adm_01hq3v5m8r2t6w9y1a4c7e0g3j")
-    )
-    generation = Int(validate=Range(1, 65_535), metadata=documented(1))
+    admission_id = Text("adm_01hq3v5m8r2t6w9y1a4c7e0g3j", validate=Length(1, 80))
+    generation = Int(1, validate=Range(1, 65_535))
     at = Instant(
-        metadata=documented(
-            "2026-12-01T18:30:00Z", "The device's clock. Required to redeem; default `sent_at`."
-        )
+        "The device's clock. Required to redeem; default `sent_at`.", example="2026-12-01T18:30:00Z"
     )
-    decided = one_of(
-        Decision,
-        metadata={"description": "If the device let the holder in by itself."},
-    )
-    of = Text(
-        validate=UUID,
-        metadata=documented(_NONCE, "Undo: the nonce of the scan that is undone."),
-    )
+    decided = one_of(Decision, "If the device let the holder in by itself.")
+    of = Text(_NONCE, "Undo: the nonce of the scan that is undone.", validate=UUID)
 
     def example(self) -> dict[str, Any]:
         """Return a scan of a QR code."""
@@ -100,10 +85,9 @@ class ScansSchema(BaseSchema):
     """Scans to carry out in their order, all or none."""
 
     sent_at = Instant(
+        "The device's clock now. It corrects the times of the scans.",
+        example="2026-12-01T18:30:02Z",
         required=True,
-        metadata=documented(
-            "2026-12-01T18:30:02Z", "The device's clock now. It corrects the times of the scans."
-        ),
     )
     scans = Items(fields.Nested(ScanSchema), required=True, validate=Length(1, MAX_SCANS, "items"))
     unsynced = unsynced()

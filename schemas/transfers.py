@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from schemas.admissions import NewHolderSchema
-from schemas.base import BaseSchema, Moment, String, Text, an_id, documented
+from schemas.base import BaseSchema, Moment, String, Text, an_id
 from schemas.checks import Length
 
 _EXAMPLE_OFFER = "to_01hq3v5m8r2t6w9y1a4c7e0g3j_" + "5e" * 20
@@ -37,5 +37,5 @@ class TransferSchema(BaseSchema):
 class TransferAcceptSchema(BaseSchema):
     """The offer, and the new holder. Fields of the holder that are missing become null."""
 
-    offer = Text(required=True, validate=Length(1, 200), metadata=documented(_EXAMPLE_OFFER))
+    offer = Text(_EXAMPLE_OFFER, required=True, validate=Length(1, 200))
     holder = fields.Nested(NewHolderSchema, load_default=dict)

@@ -12,7 +12,6 @@ from schemas.base import (
     Text,
     an_email,
     an_id,
-    documented,
     one_of,
 )
 from schemas.checks import Length, Range
@@ -23,20 +22,11 @@ from ticketing.waiting_list import MAX_QUANTITY, UNCONFIRMED_FOR, EntryStatus
 class JoinSchema(BaseSchema):
     """The wish to wait for a ticket type that is sold out."""
 
-    event_id = Text(required=True, validate=Length(1, 80), metadata=documented(f"evt_{EXAMPLE_ID}"))
-    ticket_id = Text(
-        required=True, validate=Length(1, 80), metadata=documented(f"tkt_{EXAMPLE_ID}")
-    )
-    quantity = Int(
-        load_default=1, validate=Range(1, MAX_QUANTITY), metadata=documented(2, "How many seats.")
-    )
+    event_id = Text(f"evt_{EXAMPLE_ID}", required=True, validate=Length(1, 80))
+    ticket_id = Text(f"tkt_{EXAMPLE_ID}", required=True, validate=Length(1, 80))
+    quantity = Int(2, "How many seats.", load_default=1, validate=Range(1, MAX_QUANTITY))
     email = an_email("ada@example.org", required=True)
-    name = Text(
-        load_default=None,
-        allow_none=True,
-        validate=Length(1, 200),
-        metadata=documented("Ada Lovelace"),
-    )
+    name = Text("Ada Lovelace", load_default=None, allow_none=True, validate=Length(1, 200))
     locale = an_order_locale()
 
 

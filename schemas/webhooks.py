@@ -47,12 +47,10 @@ def _is_selection(types: list[str]) -> bool:
 
 _FIELDS: Fields = {
     "url": Text(
+        "https://shop.example.org/hooks",
+        "An https URL with port 443 or 8443, without credentials.",
         required=True,
         validate=[Length(1, 2048), HTTP_URL],
-        metadata=documented(
-            "https://shop.example.org/hooks",
-            "An https URL with port 443 or 8443, without credentials.",
-        ),
     ),
     "types": Items(
         Text(validate=validate.OneOf(_SELECTABLE, error=CHOICE)),
@@ -87,12 +85,9 @@ class WebhookRotateSchema(BaseSchema):
     """The request to give a webhook endpoint a new secret."""
 
     overlap_seconds = Int(
+        description="For how long requests are signed with the old secret too. 0: not at all.",
         load_default=DEFAULT_OVERLAP,
         validate=Range(0, MAX_OVERLAP),
-        metadata={
-            "description": "For how long requests are signed with the old secret too. 0: not at"
-            " all."
-        },
     )
     MAY_BE_ABSENT = True
 
@@ -105,12 +100,10 @@ class WebhookEnableSchema(BaseSchema):
     class Meta:
         include = {
             "from": Instant(
+                "Deliver what was recorded since then. Default: go on where it stopped."
+                f" Times are not exact: {_UNTIL_A_MINUTE}.",
+                example="2026-11-21T09:00:00Z",
                 attribute="since",
-                metadata=documented(
-                    "2026-11-21T09:00:00Z",
-                    "Deliver what was recorded since then. Default: go on where it stopped."
-                    f" Times are not exact: {_UNTIL_A_MINUTE}.",
-                ),
             )
         }
 
@@ -119,19 +112,16 @@ class WebhookResendSchema(BaseSchema):
     """Which notifications to send again: either `since` or `ids`."""
 
     since = Instant(
-        metadata=documented(
-            "2026-11-21T09:00:00Z",
-            "Everything that was recorded since then, in its order, without `ids`. Times are not"
-            f" exact: {_UNTIL_A_MINUTE}.",
-        )
+        "Everything that was recorded since then, in its order, without `ids`. Times are not"
+        f" exact: {_UNTIL_A_MINUTE}.",
+        example="2026-11-21T09:00:00Z",
     )
     ids = Items(
         Text(validate=Length(1, 80)),
+        "Ids of notifications, without `since`. Each is tried once.",
+        example=[_NOTIFICATION],
         attribute="notification_ids",
         validate=Length(1, MAX_RESENT, "items"),
-        metadata=documented(
-            [_NOTIFICATION], "Ids of notifications, without `since`. Each is tried once."
-        ),
     )
 
     def example(self) -> dict[str, Any]:

@@ -36,16 +36,15 @@ class _OrderSchema(BaseSchema):
 
     buyer = fields.Nested(NewBuyerSchema, load_default=dict)
     max_amount = Int(
+        50_000_000,
+        "Reject the order if its total is higher.",
         load_default=None,
         validate=Range(0, MAX_SAFE_INTEGER),
-        metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
     answers = Answers(load_default=dict)
     locale = an_order_locale()
     voucher = Text(
-        load_default=None,
-        validate=Length(1, MAX_CODE_TYPED),
-        metadata=documented("SPONSOR-7K4D", "A voucher's code."),
+        "SPONSOR-7K4D", "A voucher's code.", load_default=None, validate=Length(1, MAX_CODE_TYPED)
     )
 
 
@@ -54,7 +53,7 @@ class X402OrderSchema(_OrderSchema):
 
     MAY_BE_ABSENT = True
 
-    quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
+    quantity = Int(2, load_default=1, validate=Range(1, MAX_PER_ORDER))
 
 
 class X402EventOrderSchema(_OrderSchema):
