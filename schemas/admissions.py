@@ -7,10 +7,16 @@ from marshmallow import ValidationError, fields, validate, validates_schema
 from schemas.base import (
     BaseSchema,
     Bool,
-    Instant,
+    Choice,
     Items,
+    ListOf,
+    Moment,
+    Number,
     PageQuery,
+    Part,
+    String,
     Text,
+    YesNo,
     an_id,
     documented,
     one_of,
@@ -35,20 +41,20 @@ EXAMPLE_QR = "T1:" + "6BF+H0QK/2.NC 5V" * 9
 
 
 def _code() -> fields.String:
-    return fields.String(
-        required=True,
-        allow_none=True,
+    return String(
+        "5m8r2t6w9y1a4c7e0g3j",
+        "Secret. Manages the admission.",
+        nullable=True,
         attribute="shown_code",
-        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "Secret. Manages the admission."),
     )
 
 
 def _qr() -> fields.String:
-    return fields.String(
-        required=True,
-        allow_none=True,
+    return String(
+        EXAMPLE_QR,
+        "Secret. What the door reads, as the text of a QR code.",
+        nullable=True,
         attribute="shown_qr",
-        metadata=documented(EXAMPLE_QR, "Secret. What the door reads, as the text of a QR code."),
     )
 
 
@@ -63,23 +69,18 @@ class HolderSchema(PersonSchema):
 class ReturnSchema(BaseSchema):
     """What becomes of an admission that is given back."""
 
-    status = one_of(ReturnStatus, required=True)
-    amount = fields.Integer(
-        required=True, metadata=documented(22_500_000, "What comes back, in micro-units.")
-    )
-    offered_at = Instant(
-        required=True, allow_none=True, metadata=documented("2026-12-01T18:00:00Z", "Null: resold.")
-    )
+    status = Choice(ReturnStatus)
+    amount = Number(22_500_000, "What comes back, in micro-units.")
+    offered_at = Moment("Null: resold.", example="2026-12-01T18:00:00Z", nullable=True)
 
 
 def _return() -> fields.Nested:
-    return fields.Nested(
+    return Part(
         ReturnSchema,
-        required=True,
-        allow_none=True,
+        "Null: it is not given back.",
+        nullable=True,
         attribute="giving_back",
         data_key="return",
-        metadata={"description": "Null: it is not given back."},
     )
 
 
@@ -89,38 +90,20 @@ class AdmissionSchema(BaseSchema):
     id = an_id("adm_")
     event_id = an_id("evt_")
     ticket_id = an_id("tkt_", attribute="ticket_type_id")
-    intent_id = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented("pi_01hq3v5m8r2t6w9y1a4c7e0g3j", "Null for a guest."),
-    )
-    status = one_of(AdmissionStatus, required=True)
-    generation = fields.Integer(
-        required=True,
-        metadata=documented(1, "1, and one more after each transfer and each reissue."),
-    )
-    holder = fields.Nested(HolderSchema, required=True)
-    transferred = fields.Boolean(
-        required=True, metadata=documented(False, "Whether a transfer was ever accepted.")
-    )
-    redeemed_at = Instant(required=True, allow_none=True)
-    redeemed_gate = fields.String(required=True, allow_none=True)
-    voided_at = Instant(required=True, allow_none=True)
-    void_reason = fields.String(required=True, allow_none=True)
-    void_refund = fields.Boolean(
-        required=True,
-        metadata=documented(False, "Whether all it cost became owed to the order with the void."),
-    )
-    amount = fields.Integer(
-        required=True,
-        metadata=documented(25_000_000, "What it cost, in micro-units. 0 for a guest."),
-    )
-    released = fields.Integer(
-        required=True,
-        metadata=documented(0, "How much of that its order keeps no more. It never falls."),
-    )
+    intent_id = String("pi_01hq3v5m8r2t6w9y1a4c7e0g3j", "Null for a guest.", nullable=True)
+    status = Choice(AdmissionStatus)
+    generation = Number(1, "1, and one more after each transfer and each reissue.")
+    holder = Part(HolderSchema)
+    transferred = YesNo(False, "Whether a transfer was ever accepted.")
+    redeemed_at = Moment(nullable=True)
+    redeemed_gate = String(nullable=True)
+    voided_at = Moment(nullable=True)
+    void_reason = String(nullable=True)
+    void_refund = YesNo(False, "Whether all it cost became owed to the order with the void.")
+    amount = Number(25_000_000, "What it cost, in micro-units. 0 for a guest.")
+    released = Number(0, "How much of that its order keeps no more. It never falls.")
     giving_back = _return()
-    created_at = Instant(required=True)
+    created_at = Moment()
 
 
 def _answers() -> fields.Dict:
@@ -140,6 +123,8 @@ class VoidSchema(BaseSchema):
     """Why an admission is taken back, and whether its price is owed to the order."""
 
     reason = Text(
+        "Asked for by the holder.",
+        "Any text but `event_canceled` and `resold`.",
         required=True,
         validate=[
             Length(1, 500),
@@ -149,23 +134,15 @@ class VoidSchema(BaseSchema):
                 error=FieldMessage("reserved", "Invalid input."),
             ),
         ],
-        metadata=documented(
-            "Asked for by the holder.", "Any text but `event_canceled` and `resold`."
-        ),
     )
-    refund = Bool(
-        required=True,
-        metadata={"description": "Whether its price becomes owed to the order's buyer."},
-    )
+    refund = Bool(description="Whether its price becomes owed to the order's buyer.", required=True)
     transferred = Bool(
-        load_default=False,
-        metadata=documented(False, "Void it although it was transferred to another holder."),
+        False, "Void it although it was transferred to another holder.", load_default=False
     )
     force = Bool(
+        False,
+        "Void it although a door device has scans not sent yet, or is silent.",
         load_default=False,
-        metadata=documented(
-            False, "Void it although a door device has scans not sent yet, or is silent."
-        ),
     )
 
 
@@ -181,14 +158,11 @@ class ReissueSchema(PersonSchema):
 class ReissuedAdmissionSchema(AdmissionSchema):
     """An admission with its new code. Only the response that makes the code contains it."""
 
-    code = fields.String(
-        required=True,
-        allow_none=True,
+    code = String(
+        "5m8r2t6w9y1a4c7e0g3j",
+        "Secret. Null in a repeated response, and if it is sent to an email address.",
+        nullable=True,
         attribute="shown_code",
-        metadata=documented(
-            "5m8r2t6w9y1a4c7e0g3j",
-            "Secret. Null in a repeated response, and if it is sent to an email address.",
-        ),
     )
 
 
@@ -199,25 +173,23 @@ class GuestListSchema(BaseSchema):
         fields.Nested(NewHolderSchema), required=True, validate=Length(1, MAX_GUESTS, "items")
     )
     reason = Text(
+        "Press.",
+        "It is kept in the audit log.",
         load_default=None,
         allow_none=True,
         validate=[Length(1, 500), NOT_BLANK],
-        metadata=documented("Press.", "It is kept in the audit log."),
     )
 
 
 class GuestsSchema(BaseSchema):
     """The new admissions of a guest list."""
 
-    admissions = fields.List(fields.Nested(AdmissionSchema), required=True)
-    codes = fields.List(
+    admissions = ListOf(AdmissionSchema)
+    codes = ListOf(
         fields.String(),
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            ["5m8r2t6w9y1a4c7e0g3j"],
-            "The secret code of each admission, in the same order. Null in a repeated response.",
-        ),
+        "The secret code of each admission, in the same order. Null in a repeated response.",
+        example=["5m8r2t6w9y1a4c7e0g3j"],
+        nullable=True,
     )
 
 
@@ -231,9 +203,9 @@ class BoughtAdmissionSchema(BaseSchema):
     event_id = an_id("evt_")
     ticket_id = an_id("tkt_", attribute="ticket_type_id")
     intent_id = an_id("pi_")
-    status = one_of(AdmissionStatus, required=True)
-    transferred = fields.Boolean(required=True, metadata=documented(False))
-    created_at = Instant(required=True)
+    status = Choice(AdmissionStatus)
+    transferred = YesNo(False)
+    created_at = Moment()
     code = _code()
     qr = _qr()
 
@@ -242,7 +214,7 @@ class HeldEventSchema(BaseSchema):
     """The event of an admission."""
 
     id = an_id("evt_")
-    status = one_of(Publication, required=True)
+    status = Choice(Publication)
 
     class Meta:
         include = shown(PUBLIC_FIELDS) | EFFECTIVE_TIMES
@@ -252,60 +224,46 @@ class HeldTicketTypeSchema(BaseSchema):
     """The ticket type of an admission."""
 
     id = an_id("tkt_")
-    name = fields.String(required=True, metadata=documented("General admission"))
-    transferable = fields.Boolean(required=True)
+    name = String("General admission")
+    transferable = YesNo()
 
 
 class PendingTransferSchema(BaseSchema):
     """An open offer, without its secret. The holder is whom the sender has named."""
 
     id = an_id("xfr_")
-    holder = fields.Nested(HolderSchema, required=True)
-    created_at = Instant(required=True)
-    expires_at = Instant(required=True, metadata=documented("2026-11-23T09:00:00Z"))
+    holder = Part(HolderSchema)
+    created_at = Moment()
+    expires_at = Moment(example="2026-11-23T09:00:00Z")
 
 
 class HeldAdmissionSchema(BaseSchema):
     """An admission as its holder sees it."""
 
     id = an_id("adm_")
-    status = one_of(AdmissionStatus, required=True)
-    generation = fields.Integer(required=True, metadata=documented(1))
-    holder = fields.Nested(HolderSchema, required=True)
-    transferred = fields.Boolean(required=True, metadata=documented(False))
-    redeemed_at = Instant(required=True, allow_none=True)
-    redeemed_gate = fields.String(required=True, allow_none=True)
-    created_at = Instant(required=True)
+    status = Choice(AdmissionStatus)
+    generation = Number(1)
+    holder = Part(HolderSchema)
+    transferred = YesNo(False)
+    redeemed_at = Moment(nullable=True)
+    redeemed_gate = String(nullable=True)
+    created_at = Moment()
     code = _code()
     qr = _qr()
-    online_join_url = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented("https://meet.example.org/launch", "Null unless it is valid."),
+    online_join_url = String(
+        "https://meet.example.org/launch", "Null unless it is valid.", nullable=True
     )
-    refund_recipient = one_of(
+    refund_recipient = Choice(
         RefundRecipient,
-        required=True,
-        allow_none=True,
-        metadata={
-            "description": "Who gets the money back if it is voided with a refund: the buyer of"
-            " its order, also after a transfer. Null for a guest."
-        },
+        "Who gets the money back if it is voided with a refund: the buyer of its order, also"
+        " after a transfer. Null for a guest.",
+        nullable=True,
     )
-    event = fields.Nested(HeldEventSchema, required=True)
-    ticket = fields.Nested(HeldTicketTypeSchema, required=True, attribute="ticket_type")
-    transfer = fields.Nested(
-        PendingTransferSchema,
-        required=True,
-        allow_none=True,
-        metadata={"description": "The open offer. Null if there is none."},
-    )
+    event = Part(HeldEventSchema)
+    ticket = Part(HeldTicketTypeSchema, attribute="ticket_type")
+    transfer = Part(PendingTransferSchema, "The open offer. Null if there is none.", nullable=True)
     giving_back = _return()
-    questions = fields.List(
-        fields.Nested(PublicQuestionSchema),
-        required=True,
-        metadata={"description": "What its holder is asked."},
-    )
+    questions = ListOf(PublicQuestionSchema, "What its holder is asked.")
     answers = _answers()
 
 
@@ -336,14 +294,14 @@ class AdmissionListQuery(PageQuery):
     )
     giving_back = one_of(
         ReturnStatus,
+        "Those that are given back, or were sold on.",
         load_default=None,
         allow_none=False,
         data_key="return",
-        metadata={"description": "Those that are given back, or were sold on."},
     )
     q = Text(
+        description="Text to search for in holders' names and email addresses.",
         load_default=None,
         allow_none=False,
         validate=Length(1, 200),
-        metadata={"description": "Text to search for in holders' names and email addresses."},
     )

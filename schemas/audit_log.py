@@ -1,8 +1,6 @@
 """Schemas of the audit log."""
 
-from marshmallow import fields
-
-from schemas.base import BaseSchema, Instant, JsonObject, PageQuery, Text, an_id, documented
+from schemas.base import BaseSchema, JsonObject, Moment, PageQuery, String, Text, an_id, documented
 from schemas.checks import Length
 
 
@@ -10,28 +8,15 @@ class AuditLogEntrySchema(BaseSchema):
     """One change. `before` and `after` contain only the fields that differ."""
 
     id = an_id("trl_")
-    at = Instant(required=True)
-    actor = fields.String(
-        required=True,
-        metadata=documented(
-            "key_01hq3v5m8r2t6w9y1a4c7e0g3j", "An API key, a member, or `cli` (command line)."
-        ),
+    at = Moment()
+    actor = String(
+        "key_01hq3v5m8r2t6w9y1a4c7e0g3j", "An API key, a member, or `cli` (command line)."
     )
-    address = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented("203.0.113.7", "The client's address."),
-    )
-    request_id = fields.String(required=True, allow_none=True)
-    action = fields.String(
-        required=True,
-        metadata=documented("events_change_event", "The `operationId` or the command."),
-    )
-    subject = fields.String(
-        required=True,
-        metadata=documented(
-            "evt_01hq3v5m8r2t6w9y1a4c7e0g3j", "The id of the changed resource, or `wallet`."
-        ),
+    address = String("203.0.113.7", "The client's address.", nullable=True)
+    request_id = String(nullable=True)
+    action = String("events_change_event", "The `operationId` or the command.")
+    subject = String(
+        "evt_01hq3v5m8r2t6w9y1a4c7e0g3j", "The id of the changed resource, or `wallet`."
     )
     before = JsonObject(
         required=True,

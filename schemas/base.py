@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Self
@@ -112,13 +113,28 @@ def an_id(prefix: str, **options: Any) -> fields.String:
     return fields.String(required=True, metadata={"example": example}, **options)
 
 
-def documented(example: Any, description: str | None = None) -> dict[str, Any]:
+def documented(example: Any = missing, description: str | None = None) -> dict[str, Any]:
     """Return a field's metadata."""
-    found = {"example": example}
+    found = {} if example is missing else {"example": example}
     return found if description is None else {**found, "description": description}
 
 
-class Text(fields.String):
+class _Documented(fields.Field[Any]):
+    """A field whose first arguments are an example and a description."""
+
+    def __init__(
+        self,
+        example: Any = missing,
+        description: str | None = None,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        found = {**documented(example, description), **(metadata or {})}
+        super().__init__(metadata=found, **options)
+
+
+class Text(_Documented, fields.String):
     """A string that all databases and clients support: no NUL, no lone surrogate."""
 
     pattern = NO_NUL
@@ -132,10 +148,15 @@ class Text(fields.String):
         return text
 
 
-class Items(fields.List[Any]):
+class Items(_Documented, fields.List[Any]):
     """A list in a request. Its length is checked first, because each item costs time."""
 
     default_error_messages = {**ALWAYS, "invalid": FieldMessage("list", "Not a valid list.")}
+
+    def __init__(
+        self, inner: fields.Field[Any], description: str | None = None, **options: Any
+    ) -> None:
+        super().__init__(description=description, cls_or_instance=inner, **options)
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(value, list):
@@ -184,7 +205,7 @@ def an_http_url(example: str) -> Text:
 _INTEGER = {**ALWAYS, "invalid": FieldMessage("integer", "Not a valid integer.")}
 
 
-class Int(fields.Integer):
+class Int(_Documented, fields.Integer):
     """A JSON integer: not a float, not a boolean, not a string."""
 
     default_error_messages = _INTEGER
@@ -195,7 +216,7 @@ class Int(fields.Integer):
         return value
 
 
-class QueryInt(fields.Integer):
+class QueryInt(_Documented, fields.Integer):
     """An integer in a query string: ASCII digits only, and few of them."""
 
     default_error_messages = _INTEGER
@@ -206,7 +227,7 @@ class QueryInt(fields.Integer):
         return int(value)
 
 
-class Bool(fields.Boolean):
+class Bool(_Documented, fields.Boolean):
     """A JSON true or false, no other value."""
 
     default_error_messages = {**ALWAYS, "invalid": FieldMessage("boolean", "Not a valid boolean.")}
@@ -217,7 +238,7 @@ class Bool(fields.Boolean):
         return value
 
 
-class Instant(fields.DateTime):
+class Instant(_Documented, fields.DateTime):
     """A time in RFC 3339 format with an offset. Responses have UTC with `Z`."""
 
     pattern = RFC3339
@@ -226,6 +247,9 @@ class Instant(fields.DateTime):
         "invalid": FieldMessage("time", "Not a valid RFC 3339 date-time."),
         "range": FieldMessage("time_range", "Must be in the years 1970 to 9999 in UTC."),
     }
+
+    def __init__(self, description: str | None = None, **options: Any) -> None:
+        super().__init__(description=description, **options)
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -305,10 +329,13 @@ def page_of(schema: type[BaseSchema]) -> type[BaseSchema]:
     )
 
 
-class OneOf(fields.Enum[Any]):
+class OneOf(_Documented, fields.Enum[Any]):
     """A value of a string enum. On output, it also accepts plain text from a database column."""
 
     default_error_messages = {**ALWAYS, "unknown": CHOICE}
+
+    def __init__(self, enum: type[StrEnum], description: str | None = None, **options: Any) -> None:
+        super().__init__(description=description, enum=enum, by_value=fields.String, **options)
 
     @property
     def choices(self) -> list[Any]:
@@ -320,9 +347,78 @@ class OneOf(fields.Enum[Any]):
         return None if value is None else str(value)
 
 
-def one_of(enum: type[StrEnum], **kwargs: Any) -> OneOf:
+class _Shown(_Documented):
+    """A field of a response. It can be null if its example is, or with `nullable`."""
+
+    def __init__(
+        self,
+        example: Any = missing,
+        description: str | None = None,
+        *,
+        nullable: bool = False,
+        required: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            example=example,
+            description=description,
+            required=required,
+            allow_none=nullable or example is None,
+            **options,
+        )
+
+
+class String(_Shown, fields.String):
+    """A string in a response."""
+
+
+class Number(_Shown, fields.Integer):
+    """A whole number in a response."""
+
+
+class YesNo(_Shown, fields.Boolean):
+    """A boolean in a response."""
+
+
+class Moment(_Shown, Instant):
+    """A time in a response."""
+
+    def __init__(self, description: str | None = None, **options: Any) -> None:
+        super().__init__(description=description, **options)
+
+
+class Choice(_Shown, OneOf):
+    """A value of a string enum in a response."""
+
+    def __init__(self, enum: type[StrEnum], description: str | None = None, **options: Any) -> None:
+        super().__init__(description=description, enum=enum, **options)
+
+
+class ListOf(_Shown, fields.List[Any]):
+    """A list in a response, of objects or of values."""
+
+    def __init__(
+        self,
+        items: type[BaseSchema] | fields.Field[Any],
+        description: str | None = None,
+        **options: Any,
+    ) -> None:
+        inner = fields.Nested(items) if isinstance(items, type) else items
+        super().__init__(description=description, cls_or_instance=inner, **options)
+
+
+class Part(_Shown, fields.Nested):
+    """An object inside a response."""
+
+    def __init__(
+        self, schema: type[BaseSchema], description: str | None = None, **options: Any
+    ) -> None:
+        super().__init__(description=description, nested=schema, **options)
+
+
+def one_of(enum: type[StrEnum], description: str | None = None, **options: Any) -> OneOf:
     """Return a field for the values of a string enum."""
-    return OneOf(enum, by_value=fields.String, **kwargs)
+    return OneOf(enum, description, **options)
 
 
 def first_status() -> OneOf:

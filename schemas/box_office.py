@@ -1,8 +1,6 @@
 """Schemas of the box office: a device at the door that sells."""
 
-from marshmallow import fields
-
-from schemas.base import EXAMPLE_ID, BaseSchema, Int, Text, documented
+from schemas.base import EXAMPLE_ID, BaseSchema, Int, ListOf, String, Text
 from schemas.checks import Length, Range
 from schemas.intents import NewIntentSchema
 from schemas.ticket_types import PublicTicketTypeSchema
@@ -12,49 +10,39 @@ from ticketing.constants import MAX_PER_ORDER, MAX_SAFE_INTEGER
 class BoxOfficeSchema(BaseSchema):
     """What a device can sell now."""
 
-    ticket_types = fields.List(fields.Nested(PublicTicketTypeSchema), required=True)
+    ticket_types = ListOf(PublicTicketTypeSchema)
 
 
 class BoxOfficeOrderSchema(BaseSchema):
     """What somebody at the door buys."""
 
-    ticket_id = Text(
-        required=True, validate=Length(1, 80), metadata=documented(f"tkt_{EXAMPLE_ID}")
-    )
-    quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
+    ticket_id = Text(f"tkt_{EXAMPLE_ID}", required=True, validate=Length(1, 80))
+    quantity = Int(2, load_default=1, validate=Range(1, MAX_PER_ORDER))
     chain_id = Int(
+        8453,
+        "The network. Null: the first that can be used.",
         load_default=None,
         allow_none=True,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(8453, "The network. Null: the first that can be used."),
     )
 
 
 class SoldSchema(NewIntentSchema):
     """An order of the box office, with what its buyer reads from the screen."""
 
-    network = fields.String(
-        required=True, allow_none=True, metadata=documented("Base", "Null: it is free.")
+    network = String("Base", "Null: it is free.", nullable=True)
+    address_qr = String(
+        "data:image/png;base64,iVBORw0KGgo=",
+        "A picture of the address. Every wallet reads it.",
+        nullable=True,
     )
-    address_qr = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            "data:image/png;base64,iVBORw0KGgo=", "A picture of the address. Every wallet reads it."
-        ),
+    payment_qr = String(
+        "data:image/png;base64,iVBORw0KGgo=",
+        "A picture of `payment_uri`: amount and address.",
+        nullable=True,
     )
-    payment_qr = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            "data:image/png;base64,iVBORw0KGgo=", "A picture of `payment_uri`: amount and address."
-        ),
-    )
-    order_qr = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            "data:image/png;base64,iVBORw0KGgo=",
-            "A picture of the link of the order's page, for its buyer. Null without PUBLIC_URL.",
-        ),
+    order_qr = String(
+        "data:image/png;base64,iVBORw0KGgo=",
+        "A picture of the link of the order's page, for its buyer. Null without PUBLIC_URL.",
+        nullable=True,
     )

@@ -7,11 +7,15 @@ from schemas.base import (
     EXAMPLE_PAYER,
     EXAMPLE_TOKEN,
     BaseSchema,
-    Instant,
+    Choice,
+    ListOf,
+    Moment,
+    Number,
+    Part,
     QueryInt,
+    String,
     Text,
-    documented,
-    one_of,
+    YesNo,
 )
 from schemas.checks import ADDRESS, Length, Range
 from ticketing.constants import MAX_SAFE_INTEGER, BlockedReason, CollectionPurpose
@@ -24,19 +28,17 @@ class CollectionsQuery(BaseSchema):
 
     chain_id = QueryInt(required=True, validate=Range(1, MAX_SAFE_INTEGER))
     token = Text(
+        description="A token, or the zero address for the network's own coin. Default: the token"
+        " that tickets are paid with on this network.",
         load_default=None,
         allow_none=False,
         validate=ADDRESS,
-        metadata={
-            "description": "A token, or the zero address for the network's own coin. Default: the"
-            " token that tickets are paid with on this network."
-        },
     )
     after = Text(
+        description="`looked_up_to` of the answer before.",
         load_default="",
         allow_none=False,
         validate=Length(1, 80),
-        metadata={"description": "`looked_up_to` of the answer before."},
     )
     owner_confirmed = fields.Boolean(
         load_default=False,
@@ -53,67 +55,47 @@ class CollectionsQuery(BaseSchema):
 class CollectionTransactionSchema(BaseSchema):
     """A transaction to sign, without value. Anybody may send it: it pays the owner only."""
 
-    purpose = one_of(
+    purpose = Choice(
         CollectionPurpose,
-        required=True,
-        metadata={
-            "description": "`deploy` puts the factory on this network, once for everybody. Wait"
-            " until the factory has code, then ask again: what comes after it was not tried."
-        },
+        "`deploy` puts the factory on this network, once for everybody. Wait until the factory"
+        " has code, then ask again: what comes after it was not tried.",
     )
-    to = fields.String(required=True, metadata=documented(_FACTORY))
-    data = fields.String(required=True, metadata=documented("0x"))
-    owner = fields.String(
-        required=True, allow_none=True, metadata=documented(EXAMPLE_PAYER, "Who gets the money.")
+    to = String(_FACTORY)
+    data = String("0x")
+    owner = String(EXAMPLE_PAYER, "Who gets the money.", nullable=True)
+    orders = Number(12, "100 at most.")
+    atomic_amount = Number(
+        60_000_000, "What it moves, in the token's own units.", attribute="amount"
     )
-    orders = fields.Integer(required=True, metadata=documented(12, "100 at most."))
-    atomic_amount = fields.Integer(
-        required=True,
-        attribute="amount",
-        metadata=documented(60_000_000, "What it moves, in the token's own units."),
-    )
-    direct = fields.Boolean(
-        required=True,
+    direct = YesNo(
+        description="Whether each order's address pays the owner itself, because the token refuses"
+        " transfers of the gathering receiver.",
         attribute="is_direct",
-        metadata={
-            "description": "Whether each order's address pays the owner itself, because the token"
-            " refuses transfers of the gathering receiver."
-        },
     )
-    tried = fields.Boolean(
-        required=True,
-        attribute="is_tried",
-        metadata={"description": "Whether a node has tried it: it would succeed now."},
+    tried = YesNo(
+        description="Whether a node has tried it: it would succeed now.", attribute="is_tried"
     )
 
 
 class BlockedOrderSchema(BaseSchema):
     """An order that cannot be collected at the moment."""
 
-    intent_id = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            f"pi_{EXAMPLE_ID}",
-            "Null: an order that is unknown since a backup was restored, or money of no order.",
-        ),
+    intent_id = String(
+        f"pi_{EXAMPLE_ID}",
+        "Null: an order that is unknown since a backup was restored, or money of no order.",
+        nullable=True,
     )
-    reason = one_of(
+    reason = Choice(
         BlockedReason,
-        required=True,
-        metadata={
-            "description": "`transfer_fails`: the token refuses the transfer, its issuer may have"
-            " frozen the address. `not_final`: what it holds arrived just now, and its payment is"
-            " not final yet. `another_balance`: its address holds less than was recorded. It was"
-            " collected just now, or the issuer took it. `not_over`: it is live or ended less than"
-            " 24 hours ago, so its buyer may still pay. `out_of_reach`: the wallet does not name"
-            " this network, see `owner_confirmed`."
-        },
+        "`transfer_fails`: the token refuses the transfer, its issuer may have frozen the"
+        " address. `not_final`: what it holds arrived just now, and its payment is not final yet."
+        " `another_balance`: its address holds less than was recorded. It was collected just now,"
+        " or the issuer took it. `not_over`: it is live or ended less than 24 hours ago, so its"
+        " buyer may still pay. `out_of_reach`: the wallet does not name this network, see"
+        " `owner_confirmed`.",
     )
-    atomic_amount = fields.Integer(
-        required=True,
-        attribute="amount",
-        metadata=documented(5_000_000, "What its address holds, in the token's own units."),
+    atomic_amount = Number(
+        5_000_000, "What its address holds, in the token's own units.", attribute="amount"
     )
 
 
@@ -124,10 +106,8 @@ class LeftToCollectSchema(BaseSchema):
     orders already.
     """
 
-    orders = fields.Integer(required=True, metadata=documented(0))
-    atomic_amount = fields.Integer(
-        required=True, attribute="amount", metadata=documented(0, "In the token's own units.")
-    )
+    orders = Number(0)
+    atomic_amount = Number(0, "In the token's own units.", attribute="amount")
 
 
 class CollectionsSchema(BaseSchema):
@@ -136,17 +116,13 @@ class CollectionsSchema(BaseSchema):
     Each order that holds something is in `transactions`, in `blocked`, or counted in `left`.
     """
 
-    chain_id = fields.Integer(required=True, metadata=documented(8453))
-    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
-    as_of = Instant(required=True)
-    factory = fields.String(required=True, metadata=documented(_FACTORY))
-    transactions = fields.List(fields.Nested(CollectionTransactionSchema), required=True)
-    blocked = fields.List(fields.Nested(BlockedOrderSchema), required=True)
-    left = fields.Nested(LeftToCollectSchema, required=True)
-    looked_up_to = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            None, "Not null: ask again with it as `after`. More orders may hold this token."
-        ),
+    chain_id = Number(8453)
+    token_address = String(EXAMPLE_TOKEN)
+    as_of = Moment()
+    factory = String(_FACTORY)
+    transactions = ListOf(CollectionTransactionSchema)
+    blocked = ListOf(BlockedOrderSchema)
+    left = Part(LeftToCollectSchema)
+    looked_up_to = String(
+        None, "Not null: ask again with it as `after`. More orders may hold this token."
     )

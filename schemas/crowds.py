@@ -5,7 +5,7 @@ from typing import Any
 
 from marshmallow import fields, post_load
 
-from schemas.base import BaseSchema, Int, Items, Text, an_id, documented
+from schemas.base import BaseSchema, Int, Items, ListOf, Number, String, Text, an_id
 from schemas.checks import Length, Range, Rule
 from ticketing.constants import CROWD_WIDEST, MAX_CROWDS, MAX_SAFE_INTEGER
 
@@ -29,6 +29,7 @@ class CrowdSchema(BaseSchema):
     """A network, and how many seats of the event its people may order together."""
 
     network = Text(
+        "203.0.113.0/24",
         required=True,
         validate=[
             Length(1, 60),
@@ -38,9 +39,8 @@ class CrowdSchema(BaseSchema):
                 "Must be an address or a network, of IPv4 to /16 or of IPv6 to /32.",
             ),
         ],
-        metadata=documented("203.0.113.0/24"),
     )
-    seats = Int(required=True, validate=Range(1, MAX_SAFE_INTEGER), metadata=documented(300))
+    seats = Int(300, required=True, validate=Range(1, MAX_SAFE_INTEGER))
 
     @post_load
     def normalize(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -61,12 +61,12 @@ class CrowdsChangeSchema(BaseSchema):
 class NamedCrowdSchema(BaseSchema):
     """A network, and how many seats of the event its people may order together."""
 
-    network = fields.String(required=True, metadata=documented("203.0.113.0/24"))
-    seats = fields.Integer(required=True, metadata=documented(300))
+    network = String("203.0.113.0/24")
+    seats = Number(300)
 
 
 class CrowdsSchema(BaseSchema):
     """The crowds of an event."""
 
     id = an_id("evt_")
-    crowds = fields.List(fields.Nested(NamedCrowdSchema), required=True)
+    crowds = ListOf(NamedCrowdSchema)

@@ -4,21 +4,24 @@ from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
 
-from marshmallow import fields, validate
+from marshmallow import validate
 
 from schemas.base import (
     BaseSchema,
     Bool,
+    Choice,
     Fields,
     Instant,
     Int,
     Items,
+    ListOf,
     LocalTime,
+    Moment,
+    Number,
     PageQuery,
     Text,
     an_http_url,
     an_id,
-    documented,
     first_status,
     one_of,
     optional,
@@ -53,43 +56,35 @@ _IS_TIMEZONE = Rule(lambda name: name in timezones(), "timezone", "Not an IANA t
 
 
 PUBLIC_FIELDS: Fields = {
-    "title": Text(
-        required=True,
-        validate=[Length(1, 200), NOT_BLANK],
-        metadata=documented("Launch Night"),
-    ),
-    "slug": Text(validate=[Length(1, 80), SLUG], metadata=documented("launch-night")),
-    "description": Text(
-        load_default="",
-        validate=Length(0, 10_000),
-        metadata=documented("Doors open at seven."),
-    ),
-    "type": one_of(EventType, required=True),
+    "title": Text("Launch Night", required=True, validate=[Length(1, 200), NOT_BLANK]),
+    "slug": Text("launch-night", validate=[Length(1, 80), SLUG]),
+    "description": Text("Doors open at seven.", load_default="", validate=Length(0, 10_000)),
+    "type": Choice(EventType),
     "venue": Text(load_default=None, allow_none=True, validate=Length(0, 500)),
-    "start_at": Instant(required=True, metadata=documented("2026-12-01T19:00:00Z")),
+    "start_at": Moment(example="2026-12-01T19:00:00Z"),
     "end_at": Instant(
+        "Must be after `start_at`.",
+        example="2026-12-01T21:00:00Z",
         load_default=None,
         allow_none=True,
-        metadata=documented("2026-12-01T21:00:00Z", "Must be after `start_at`."),
     ),
     "timezone": Text(
+        "Europe/Berlin",
+        "An IANA time zone name.",
         required=True,
         validate=[Length(1, 64), _IS_TIMEZONE],
-        metadata=documented("Europe/Berlin", "An IANA time zone name."),
     ),
     "doors_open_at": Instant(
+        "Not after `end_at`. Default: two hours before `start_at`.",
+        example="2026-12-01T17:00:00Z",
         load_default=None,
         allow_none=True,
-        metadata=documented(
-            "2026-12-01T17:00:00Z", "Not after `end_at`. Default: two hours before `start_at`."
-        ),
     ),
     "transfers_end_at": Instant(
+        "Not after `end_at`. Default: `doors_open_at`.",
+        example="2026-12-01T17:00:00Z",
         load_default=None,
         allow_none=True,
-        metadata=documented(
-            "2026-12-01T17:00:00Z", "Not after `end_at`. Default: `doors_open_at`."
-        ),
     ),
     "locale": a_locale(
         "The language of its pages and mails, around your own texts. Null: the tenant's.",
@@ -97,29 +92,22 @@ PUBLIC_FIELDS: Fields = {
         allow_none=True,
     ),
     "series": Text(
+        "pub-quiz",
+        "Events that belong together name the same series. It has a page of its own. No event of"
+        " the tenant may have this slug.",
         load_default=None,
         allow_none=True,
         validate=[Length(1, 80), SLUG],
-        metadata=documented(
-            "pub-quiz",
-            "Events that belong together name the same series. It has a page of its own. No event"
-            " of the tenant may have this slug.",
-        ),
     ),
     "carts": Bool(
-        load_default=False,
-        metadata={"description": "Whether one order may have several ticket types."},
+        description="Whether one order may have several ticket types.", load_default=False
     ),
 }
 """The fields that organizers set and the public sees."""
 
 EFFECTIVE_TIMES: Fields = {
-    "doors_open_at": Instant(
-        required=True, attribute="doors_open", metadata=documented("2026-12-01T17:00:00Z")
-    ),
-    "transfers_end_at": Instant(
-        required=True, attribute="transfers_end", metadata=documented("2026-12-01T17:00:00Z")
-    ),
+    "doors_open_at": Moment(example="2026-12-01T17:00:00Z", attribute="doors_open"),
+    "transfers_end_at": Moment(example="2026-12-01T17:00:00Z", attribute="transfers_end"),
 }
 """The same two times in a response: as set, or the default."""
 
@@ -128,54 +116,46 @@ FIELDS: Fields = {
     "online_join_url": an_http_url("https://meet.example.org/launch"),
     "visibility": one_of(
         Visibility,
+        "An unlisted event is in no list, and search engines leave it out. Its id, slug and page"
+        " work.",
+        example="public",
         load_default=Visibility.PUBLIC,
-        metadata=documented(
-            "public",
-            "An unlisted event is in no list, and search engines leave it out. Its id, slug and"
-            " page work.",
-        ),
     ),
     "waiting_list_hours": Int(
+        DEFAULT_HOURS,
+        "How long a seat is held for somebody who waited for it, or half of the time until the"
+        " sale ends or the doors open, if that is less.",
         load_default=DEFAULT_HOURS,
         validate=Range(1, MAX_HOURS),
-        metadata=documented(
-            DEFAULT_HOURS,
-            "How long a seat is held for somebody who waited for it, or half of the time until the"
-            " sale ends or the doors open, if that is less.",
-        ),
     ),
     "waiting_room": one_of(
         WaitingRoomMode,
+        "When people have to wait until it is their turn to order. `auto`: while the service is"
+        " overloaded. `on`: also from half an hour before the sale starts, and from the moment"
+        " when it is switched on. It closes when nobody waits. `off`: never.",
+        example="auto",
         load_default=WaitingRoomMode.AUTO,
-        metadata=documented(
-            "auto",
-            "When people have to wait until it is their turn to order. `auto`: while the service is"
-            " overloaded. `on`: also from half an hour before the sale starts, and from the moment"
-            " when it is switched on. It closes when nobody waits. `off`: never.",
-        ),
     ),
     "deposits_release": one_of(
         DepositsRelease,
+        "Whether deposits of who came are released by themselves, 24 hours after the event, and"
+        " daily for a week after that.",
+        example="automatic",
         load_default=DepositsRelease.AUTOMATIC,
-        metadata=documented(
-            "automatic",
-            "Whether deposits of who came are released by themselves, 24 hours after the event, and"
-            " daily for a week after that.",
-        ),
     ),
     "reminder_hours": Int(
+        24,
+        "So long before the start, people get one mail with their tickets. Null: none.",
         load_default=None,
         allow_none=True,
         validate=Range(1, MAX_REMINDER_HOURS),
-        metadata=documented(
-            24, "So long before the start, people get one mail with their tickets. Null: none."
-        ),
     ),
     "capacity": Int(
+        500,
+        "A limit over all ticket types. Null: unlimited.",
         load_default=None,
         allow_none=True,
         validate=Range(0, MAX_SAFE_INTEGER),
-        metadata=documented(500, "A limit over all ticket types. Null: unlimited."),
     ),
 }
 """All fields that organizers set."""
@@ -193,16 +173,10 @@ class EventCreateSchema(BaseSchema):
 class EventChangeSchema(BaseSchema):
     """The fields of an event to change. Missing fields do not change."""
 
-    force = Bool(
-        metadata={
-            "description": "Whether to move an event with held or sold tickets into the past."
-        }
-    )
+    force = Bool(description="Whether to move an event with held or sold tickets into the past.")
     tell_people = Bool(
-        metadata={
-            "description": "Whether people with tickets get a mail if the time or the place of a"
-            " published event changes. Default: true."
-        }
+        description="Whether people with tickets get a mail if the time or the place of a"
+        " published event changes. Default: true.",
     )
 
     class Meta:
@@ -218,12 +192,10 @@ class StatusSchema(BaseSchema):
 class EventStatusChangeSchema(StatusSchema):
     """The new status of an event."""
 
-    status = one_of(Publication, required=True, metadata={"example": Publication.CANCELED.value})
+    status = one_of(Publication, example=Publication.CANCELED.value, required=True)
     refund = Bool(
-        metadata={
-            "description": "Only with `canceled`: whether the prices of all admissions become owed"
-            " to their orders. Default: true."
-        }
+        description="Only with `canceled`: whether the prices of all admissions become owed to"
+        " their orders. Default: true.",
     )
 
 
@@ -231,11 +203,9 @@ def starts(*, least: int, **options: Any) -> Items:
     """Return the field for the local times at which copies of an event begin."""
     return Items(
         LocalTime(),
+        "Times as clocks show them in the event's time zone.",
+        example=["2026-12-08T19:00", "2026-12-15T19:00"],
         validate=[Length(least, MAX_COPIES, "items"), _ARE_DISTINCT],
-        metadata=documented(
-            ["2026-12-08T19:00", "2026-12-15T19:00"],
-            "Times as clocks show them in the event's time zone.",
-        ),
         **options,
     )
 
@@ -246,14 +216,12 @@ class EventCopySchema(BaseSchema):
     starts = starts(least=1, required=True)
     status = first_status()
     series = Text(
+        "launch-nights",
+        "The series of the copies. An original that is in none joins it. Null: that of the"
+        " original.",
         load_default=None,
         allow_none=True,
         validate=[Length(1, 80), SLUG],
-        metadata=documented(
-            "launch-nights",
-            "The series of the copies. An original that is in none joins it. Null: that of the"
-            " original.",
-        ),
     )
 
 
@@ -270,27 +238,21 @@ class PublicEventSchema(BaseSchema):
 class PublicEventDetailSchema(PublicEventSchema):
     """A published event, with what it asks buyers and attendees."""
 
-    questions = fields.List(fields.Nested(PublicQuestionSchema), required=True)
+    questions = ListOf(PublicQuestionSchema)
 
 
 class EventSchema(BaseSchema):
     """An event as its organizer sees it."""
 
     id = an_id("evt_")
-    status = one_of(Publication, required=True)
+    status = Choice(Publication)
     image_url = image_url()
-    obstacles = fields.List(
-        one_of(Obstacle),
-        required=True,
-        metadata={"description": "Why nobody can buy right now. Empty: on sale."},
-    )
-    held = fields.Integer(required=True, metadata=documented(2, "Seats of all ticket types."))
-    sold = fields.Integer(required=True, metadata=documented(40, "Seats of all ticket types."))
-    available = fields.Integer(
-        required=True, allow_none=True, metadata=documented(458, "Null: unlimited.")
-    )
-    created_at = Instant(required=True)
-    updated_at = Instant(required=True)
+    obstacles = ListOf(one_of(Obstacle), "Why nobody can buy right now. Empty: on sale.")
+    held = Number(2, "Seats of all ticket types.")
+    sold = Number(40, "Seats of all ticket types.")
+    available = Number(458, "Null: unlimited.", nullable=True)
+    created_at = Moment()
+    updated_at = Moment()
 
     class Meta:
         include = shown(FIELDS) | EFFECTIVE_TIMES
@@ -299,17 +261,17 @@ class EventSchema(BaseSchema):
 class EventCopiesSchema(BaseSchema):
     """The copies of an event, in the order of the request."""
 
-    data = fields.List(fields.Nested(EventSchema), required=True)
+    data = ListOf(EventSchema)
 
 
 class PublicEventListQuery(PageQuery):
     """Which public events are listed."""
 
     series = Text(
+        description="Only the events of this series.",
         load_default=None,
         allow_none=False,
         validate=[Length(1, 80), SLUG],
-        metadata={"description": "Only the events of this series."},
     )
 
 
@@ -319,9 +281,9 @@ class EventListQuery(PageQuery):
     status = one_of(Publication, load_default=None, allow_none=False)
     type = one_of(EventType, load_default=None, allow_none=False)
     q = Text(
+        description="Text to search for in titles.",
         load_default=None,
         allow_none=False,
         validate=Length(1, 200),
-        metadata={"description": "Text to search for in titles."},
     )
     sort = Text(load_default="created_at", validate=validate.OneOf(SORTS))

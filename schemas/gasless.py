@@ -52,9 +52,7 @@ class PayerQuery(BaseSchema):
     """Who signs."""
 
     payer = Text(
-        required=True,
-        validate=ADDRESS,
-        metadata=documented(EXAMPLE_PAYER, "The account that signs and pays: `from`."),
+        EXAMPLE_PAYER, "The account that signs and pays: `from`.", required=True, validate=ADDRESS
     )
 
 
@@ -76,18 +74,17 @@ class SignedTransferSchema(BaseSchema):
 
     class Meta:
         include = {
-            "from": Text(required=True, validate=ADDRESS, metadata=documented(_MESSAGE["from"])),
-            "to": Text(required=True, validate=ADDRESS, metadata=documented(_MESSAGE["to"])),
-            "value": Text(required=True, validate=_UINT256, metadata=documented(_MESSAGE["value"])),
-            "validAfter": Text(required=True, validate=_SECONDS, metadata=documented("0")),
-            "validBefore": Text(
-                required=True, validate=_SECONDS, metadata=documented(_MESSAGE["validBefore"])
-            ),
-            "nonce": Text(required=True, validate=_BYTES32, metadata=documented(_MESSAGE["nonce"])),
+            "from": Text(_MESSAGE["from"], required=True, validate=ADDRESS),
+            "to": Text(_MESSAGE["to"], required=True, validate=ADDRESS),
+            "value": Text(_MESSAGE["value"], required=True, validate=_UINT256),
+            "validAfter": Text("0", required=True, validate=_SECONDS),
+            "validBefore": Text(_MESSAGE["validBefore"], required=True, validate=_SECONDS),
+            "nonce": Text(_MESSAGE["nonce"], required=True, validate=_BYTES32),
         }
 
     signature = Text(
+        "0x" + "5d" * 64 + "1b",
+        "What the payer's wallet returned.",
         required=True,
         validate=_SIGNATURE,
-        metadata=documented("0x" + "5d" * 64 + "1b", "What the payer's wallet returned."),
     )

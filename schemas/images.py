@@ -2,21 +2,18 @@
 
 from marshmallow import fields
 
-from schemas.base import BaseSchema, an_id, documented
+from schemas.base import BaseSchema, String, an_id
 
 _DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 
 def image_url() -> fields.String:
     """Return the field for the URL of a picture."""
-    return fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            f"https://tickets.example.org/acme/_image/{_DIGEST}",
-            "The picture as WebP, 1,600 pixels wide or less. The image at a URL never changes."
-            " Null: there is none. A path if the service has no PUBLIC_URL.",
-        ),
+    return String(
+        f"https://tickets.example.org/acme/_image/{_DIGEST}",
+        "The picture as WebP, 1,600 pixels wide or less. The image at a URL never changes. Null:"
+        " there is none. A path if the service has no PUBLIC_URL.",
+        nullable=True,
     )
 
 
@@ -24,10 +21,8 @@ class EventImageSchema(BaseSchema):
     """The picture of an event."""
 
     id = an_id("evt_")
-    image_digest = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(_DIGEST, "It changes with the image, and is a part of its URL."),
+    image_digest = String(
+        _DIGEST, "It changes with the image, and is a part of its URL.", nullable=True
     )
     image_url = image_url()
 
@@ -36,16 +31,11 @@ class LogoSchema(BaseSchema):
     """The logo of a tenant: a PNG of at most 400 x 400 pixels."""
 
     id = an_id("ten_")
-    logo_digest = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(_DIGEST, "It changes with the logo, and is a part of its URL."),
+    logo_digest = String(
+        _DIGEST, "It changes with the logo, and is a part of its URL.", nullable=True
     )
-    logo_url = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            f"https://tickets.example.org/acme/_image/{_DIGEST}",
-            "Null: there is none. A path if the service has no PUBLIC_URL.",
-        ),
+    logo_url = String(
+        f"https://tickets.example.org/acme/_image/{_DIGEST}",
+        "Null: there is none. A path if the service has no PUBLIC_URL.",
+        nullable=True,
     )

@@ -12,10 +12,16 @@ from schemas.base import (
     EXAMPLE_TOKEN,
     EXAMPLE_TX_HASH,
     BaseSchema,
-    Instant,
+    Choice,
     Int,
+    ListOf,
+    Moment,
+    Number,
     PageQuery,
+    Part,
+    String,
     Text,
+    YesNo,
     an_id,
     documented,
     one_of,
@@ -53,15 +59,13 @@ TOO_MANY_SEATS = FieldMessage(
 class WantedItemSchema(BaseSchema):
     """Seats of one ticket type that a buyer wants."""
 
-    ticket_id = Text(required=True, validate=Length(1, 80), metadata=documented(f"tkt_{_ID}"))
-    quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
+    ticket_id = Text(f"tkt_{_ID}", required=True, validate=Length(1, 80))
+    quantity = Int(2, load_default=1, validate=Range(1, MAX_PER_ORDER))
     price_amount = Int(
+        30_000_000,
+        "What you choose to pay for each, in micro-units, if the ticket type has `free_price`.",
         load_default=None,
         validate=Range(0, MAX_PRICE, "amount"),
-        metadata=documented(
-            30_000_000,
-            "What you choose to pay for each, in micro-units, if the ticket type has `free_price`.",
-        ),
     )
 
 
@@ -77,8 +81,7 @@ class WantedSchema(BaseSchema):
     """What a buyer wants: either `items`, or `ticket_id` and `quantity` for one ticket type."""
 
     ticket_id = Text(
-        validate=Length(1, 80),
-        metadata=documented(f"tkt_{_ID}", "Required without `items`, not possible with them."),
+        f"tkt_{_ID}", "Required without `items`, not possible with them.", validate=Length(1, 80)
     )
     quantity = Int(
         validate=Range(1, MAX_PER_ORDER),
@@ -127,64 +130,53 @@ class ItemSchema(BaseSchema):
     """The seats of one ticket type in an order."""
 
     ticket_id = an_id("tkt_", attribute="ticket_type_id")
-    name = fields.String(required=True, metadata=documented("Standard"))
-    quantity = fields.Integer(required=True, metadata=documented(2))
-    list_amount = fields.Integer(
-        required=True,
-        metadata=documented(25_000_000, "The price of one without a voucher, or the lowest one."),
-    )
-    unit_amount = fields.Integer(
-        required=True, metadata=documented(25_000_000, "What one costs in this order.")
-    )
-    amount = fields.Integer(required=True, metadata=documented(50_000_000))
-    deposit_amount = fields.Integer(
-        required=True,
-        metadata=documented(0, "How much of one comes back to who came. It is part of its price."),
-    )
+    name = String("Standard")
+    quantity = Number(2)
+    list_amount = Number(25_000_000, "The price of one without a voucher, or the lowest one.")
+    unit_amount = Number(25_000_000, "What one costs in this order.")
+    amount = Number(50_000_000)
+    deposit_amount = Number(0, "How much of one comes back to who came. It is part of its price.")
 
 
 class UsedVoucherSchema(BaseSchema):
     """The voucher of an order."""
 
     id = an_id("vou_")
-    code = fields.String(
-        required=True,
-        allow_none=True,
+    code = String(
+        "SPONSOR-7K4D",
+        "Null for a credential with the role `read`.",
+        nullable=True,
         attribute="shown_code",
-        metadata=documented("SPONSOR-7K4D", "Null for a credential with the role `read`."),
     )
 
 
 class ChainChoiceSchema(BaseSchema):
     """The network on which an order shall be paid."""
 
-    chain_id = Int(required=True, validate=Range(1, MAX_SAFE_INTEGER), metadata=documented(137))
+    chain_id = Int(137, required=True, validate=Range(1, MAX_SAFE_INTEGER))
 
 
 class PreflightSchema(WantedSchema):
     """The order of a buyer."""
 
     voucher = Text(
-        load_default=None,
-        validate=Length(1, MAX_CODE_TYPED),
-        metadata=documented("SPONSOR-7K4D", "A voucher's code."),
+        "SPONSOR-7K4D", "A voucher's code.", load_default=None, validate=Length(1, MAX_CODE_TYPED)
     )
 
-    event_id = Text(required=True, validate=Length(1, 80), metadata=documented(f"evt_{_ID}"))
+    event_id = Text(f"evt_{_ID}", required=True, validate=Length(1, 80))
     chain_id = Int(
+        8453,
+        "The network on which the buyer pays, one of the ticket types' `chain_ids`. Default: the"
+        " first that all of them share and that can be used.",
         load_default=None,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(
-            8453,
-            "The network on which the buyer pays, one of the ticket types' `chain_ids`. Default:"
-            " the first that all of them share and that can be used.",
-        ),
     )
     buyer = fields.Nested(NewBuyerSchema, load_default=dict)
     max_amount = Int(
+        50_000_000,
+        "Reject the order if its total is higher.",
         load_default=None,
         validate=Range(0, MAX_SAFE_INTEGER),
-        metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
     answers = Answers(load_default=dict)
     locale = an_order_locale()
@@ -193,231 +185,143 @@ class PreflightSchema(WantedSchema):
 class PaymentOptionSchema(BaseSchema):
     """A network on which an order could be paid, with its terms, which never change."""
 
-    chain_id = fields.Integer(required=True, metadata=documented(8453))
-    name = fields.String(required=True, metadata=documented("Base"))
-    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
-    symbol = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented("USDC", "The token's symbol. Null: not known."),
+    chain_id = Number(8453)
+    name = String("Base")
+    token_address = String(EXAMPLE_TOKEN)
+    symbol = String("USDC", "The token's symbol. Null: not known.", nullable=True)
+    decimals = Number(6)
+    atomic_amount = Number(50_000_000, "`amount` in the token's own units.")
+    payment_uri = String(
+        EXAMPLE_PAYMENT_URI,
+        "EIP-681 link that pays what is missing there. Null if it is not `available`.",
+        nullable=True,
     )
-    decimals = fields.Integer(required=True, metadata=documented(6))
-    atomic_amount = fields.Integer(
-        required=True, metadata=documented(50_000_000, "`amount` in the token's own units.")
-    )
-    payment_uri = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            EXAMPLE_PAYMENT_URI,
-            "EIP-681 link that pays what is missing there. Null if it is not `available`.",
-        ),
-    )
-    required_confirmations = fields.Integer(required=True, metadata=documented(30))
-    available = fields.Boolean(
-        required=True,
-        metadata=documented(
-            True,
-            "Whether the order can be paid there now. Pay all of it on one network: the order moves"
-            " there by itself. Also false if that network has received enough: pay nothing more.",
-        ),
+    required_confirmations = Number(30)
+    available = YesNo(
+        True,
+        "Whether the order can be paid there now. Pay all of it on one network: the order moves"
+        " there by itself. Also false if that network has received enough: pay nothing more.",
     )
 
 
 class StraySchema(BaseSchema):
     """What an order received on a network, or in a token, that it is not paid in."""
 
-    chain_id = fields.Integer(required=True, metadata=documented(137))
-    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
-    symbol = fields.String(
-        required=True, allow_none=True, metadata=documented("USDC", "Null: not known.")
+    chain_id = Number(137)
+    token_address = String(EXAMPLE_TOKEN)
+    symbol = String("USDC", "Null: not known.", nullable=True)
+    amount_received = Number(24_000_000)
+    unassigned = Number(
+        24_000_000,
+        "It can still pay for the order: neither kept nor owed. It pays if all of the amount"
+        " arrives on this network. It is owed when the order is paid otherwise, ends, or the"
+        " buyer states a refund address for this network.",
     )
-    amount_received = fields.Integer(required=True, metadata=documented(24_000_000))
-    unassigned = fields.Integer(
-        required=True,
-        metadata=documented(
-            24_000_000,
-            "It can still pay for the order: neither kept nor owed. It pays if all of the amount"
-            " arrives on this network. It is owed when the order is paid otherwise, ends, or the"
-            " buyer states a refund address for this network.",
-        ),
+    refund_due = Number(0)
+    refund_pending = Number(0, "The part of `refund_due` that is not final yet.")
+    out_of_reach = Number(
+        0, "Not owed yet: the organizer's wallet is not on this network, as far as we know."
     )
-    refund_due = fields.Integer(required=True, metadata=documented(0))
-    refund_pending = fields.Integer(
-        required=True, metadata=documented(0, "The part of `refund_due` that is not final yet.")
+    waived = Number(0, "What the organizer decided not to send back.")
+    asked_back = YesNo(
+        False, "Whether the buyer stated a refund address here: it never pays for the order."
     )
-    out_of_reach = fields.Integer(
-        required=True,
-        metadata=documented(
-            0, "Not owed yet: the organizer's wallet is not on this network, as far as we know."
-        ),
-    )
-    waived = fields.Integer(
-        required=True, metadata=documented(0, "What the organizer decided not to send back.")
-    )
-    asked_back = fields.Boolean(
-        required=True,
-        metadata=documented(
-            False, "Whether the buyer stated a refund address here: it never pays for the order."
-        ),
-    )
-    refund_address = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(None, "Where this money goes back to, on this network."),
-    )
-    payee = fields.Nested(PayeeSchema, required=True)
-    refunds = fields.List(
-        fields.Nested(PaidRefundSchema),
-        required=True,
-        metadata=documented([], "The refunds that were paid."),
-    )
+    refund_address = String(None, "Where this money goes back to, on this network.")
+    payee = Part(PayeeSchema)
+    refunds = ListOf(PaidRefundSchema, "The refunds that were paid.", example=[])
 
 
 class IntentSchema(BaseSchema):
     """A payment intent. For a free order, the chain's fields are null."""
 
     id = an_id("pi_")
-    status = one_of(IntentStatus, required=True)
-    flags = fields.List(
-        one_of(Flag), required=True, attribute="flags_in_order", metadata=documented([])
-    )
+    status = Choice(IntentStatus)
+    flags = ListOf(one_of(Flag), example=[], attribute="flags_in_order")
     event_id = an_id("evt_")
-    ticket_id = fields.String(
-        required=True,
-        allow_none=True,
-        attribute="only_ticket_id",
-        metadata=documented(f"tkt_{_ID}", "Null for several items."),
+    ticket_id = String(
+        f"tkt_{_ID}", "Null for several items.", nullable=True, attribute="only_ticket_id"
     )
     locale = a_locale(
         "The language of its pages and mails. Null: the event's.", required=True, allow_none=True
     )
-    quantity = fields.Integer(
-        required=True, metadata=documented(2, "The number of seats of all items.")
+    quantity = Number(2, "The number of seats of all items.")
+    unit_amount = Number(
+        25_000_000, "Null for several items.", nullable=True, attribute="only_unit_amount"
     )
-    unit_amount = fields.Integer(
-        required=True,
-        allow_none=True,
-        attribute="only_unit_amount",
-        metadata=documented(25_000_000, "Null for several items."),
-    )
-    items = fields.List(
-        fields.Nested(ItemSchema),
-        required=True,
+    items = ListOf(
+        ItemSchema,
+        "The seats by ticket type, in the order of the buyer.",
+        example=[],
         attribute="shown_items",
-        metadata=documented([], "The seats by ticket type, in the order of the buyer."),
     )
-    voucher = fields.Nested(UsedVoucherSchema, required=True, allow_none=True)
-    discount_amount = fields.Integer(
-        required=True, metadata=documented(0, "How much less than the list prices it costs.")
+    voucher = Part(UsedVoucherSchema, nullable=True)
+    discount_amount = Number(0, "How much less than the list prices it costs.")
+    amount = Number(50_000_000)
+    amount_received = Number(0)
+    amount_due = Number(50_000_000)
+    refund_due = Number(0)
+    refund_pending = Number(0, "The part of `refund_due` that is not final yet.")
+    refund_address = String(None, "Where money goes back to.")
+    payee = Part(PayeeSchema)
+    refunds = ListOf(PaidRefundSchema, "The refunds that were paid.", example=[])
+    currency = String(CURRENCY)
+    chain_id = Number(8453, nullable=True)
+    address = String(EXAMPLE_ADDRESS, "The payment address (EIP-55).", nullable=True)
+    token_address = String(EXAMPLE_TOKEN, nullable=True)
+    atomic_amount = Number(50_000_000, "`amount` in the token's own units.", nullable=True)
+    payment_uri = String(
+        EXAMPLE_PAYMENT_URI,
+        "EIP-681 link that pays `amount_due`. Null if nothing is due.",
+        nullable=True,
     )
-    amount = fields.Integer(required=True, metadata=documented(50_000_000))
-    amount_received = fields.Integer(required=True, metadata=documented(0))
-    amount_due = fields.Integer(required=True, metadata=documented(50_000_000))
-    refund_due = fields.Integer(required=True, metadata=documented(0))
-    refund_pending = fields.Integer(
-        required=True, metadata=documented(0, "The part of `refund_due` that is not final yet.")
+    payment_options = ListOf(
+        PaymentOptionSchema,
+        "The networks on which its ticket types were sold when it was made, the proposed one"
+        " first. Empty for a free order. The terms of `chain_id` are those of the order.",
+        example=[],
     )
-    refund_address = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(None, "Where money goes back to."),
+    strays = ListOf(
+        StraySchema, "Money that arrived on other networks, or in other tokens.", example=[]
     )
-    payee = fields.Nested(PayeeSchema, required=True)
-    refunds = fields.List(
-        fields.Nested(PaidRefundSchema),
-        required=True,
-        metadata=documented([], "The refunds that were paid."),
+    required_confirmations = Number(30, nullable=True)
+    confirmations = Number(0)
+    final = YesNo(
+        False,
+        "Whether it is confirmed and its payment is final. Give out what cannot be taken back"
+        " only when the order is final.",
     )
-    currency = fields.String(required=True, metadata=documented(CURRENCY))
-    chain_id = fields.Integer(required=True, allow_none=True, metadata=documented(8453))
-    address = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(EXAMPLE_ADDRESS, "The payment address (EIP-55)."),
-    )
-    token_address = fields.String(
-        required=True, allow_none=True, metadata=documented(EXAMPLE_TOKEN)
-    )
-    atomic_amount = fields.Integer(
-        required=True,
-        allow_none=True,
-        metadata=documented(50_000_000, "`amount` in the token's own units."),
-    )
-    payment_uri = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            EXAMPLE_PAYMENT_URI,
-            "EIP-681 link that pays `amount_due`. Null if nothing is due.",
-        ),
-    )
-    payment_options = fields.List(
-        fields.Nested(PaymentOptionSchema),
-        required=True,
-        metadata=documented(
-            [],
-            "The networks on which its ticket types were sold when it was made, the proposed one"
-            " first. Empty for a free order. The terms of `chain_id` are those of the order.",
-        ),
-    )
-    strays = fields.List(
-        fields.Nested(StraySchema),
-        required=True,
-        metadata=documented([], "Money that arrived on other networks, or in other tokens."),
-    )
-    required_confirmations = fields.Integer(required=True, allow_none=True, metadata=documented(30))
-    confirmations = fields.Integer(required=True, metadata=documented(0))
-    final = fields.Boolean(
-        required=True,
-        metadata=documented(
-            False,
-            "Whether it is confirmed and its payment is final. Give out what cannot be taken back"
-            " only when the order is final.",
-        ),
-    )
-    expires_at = Instant(required=True, metadata=documented("2026-11-21T09:15:00Z"))
-    created_at = Instant(required=True)
-    confirmed_at = Instant(required=True, allow_none=True)
+    expires_at = Moment(example="2026-11-21T09:15:00Z")
+    created_at = Moment()
+    confirmed_at = Moment(nullable=True)
 
 
 class DuePaymentSchema(BaseSchema):
     """What is due of an order, for somebody else who pays. Nothing in it is personal."""
 
-    status = one_of(IntentStatus, required=True)
-    amount = fields.Integer(required=True, metadata=documented(50_000_000))
-    amount_due = fields.Integer(
-        required=True,
-        metadata=documented(50_000_000, "0 once it is paid or has ended: do not pay any more."),
+    status = Choice(IntentStatus)
+    amount = Number(50_000_000)
+    amount_due = Number(50_000_000, "0 once it is paid or has ended: do not pay any more.")
+    currency = String(CURRENCY)
+    payment_uri = String(
+        EXAMPLE_PAYMENT_URI, "EIP-681 link that pays `amount_due`, or null.", nullable=True
     )
-    currency = fields.String(required=True, metadata=documented(CURRENCY))
-    payment_uri = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(EXAMPLE_PAYMENT_URI, "EIP-681 link that pays `amount_due`, or null."),
-    )
-    required_confirmations = fields.Integer(required=True, allow_none=True, metadata=documented(30))
-    confirmations = fields.Integer(required=True, metadata=documented(0))
-    expires_at = Instant(required=True, metadata=documented("2026-11-21T09:15:00Z"))
+    required_confirmations = Number(30, nullable=True)
+    confirmations = Number(0)
+    expires_at = Moment(example="2026-11-21T09:15:00Z")
 
 
 class NewIntentSchema(IntentSchema):
     """An intent with its client secret. Only the response that creates it contains the secret."""
 
-    client_secret = fields.String(
-        required=True,
-        metadata=documented("cs_" + "5e" * 32, "Send it as a bearer token to use the intent."),
-    )
+    client_secret = String("cs_" + "5e" * 32, "Send it as a bearer token to use the intent.")
 
 
 class PurchaseSchema(IntentSchema):
     """A purchase: the intent and, once it is confirmed, the buyer's admissions."""
 
-    admissions = fields.List(fields.Nested(BoughtAdmissionSchema), required=True)
-    online_join_url = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented("https://meet.example.org/launch", "Null until the order is final."),
+    admissions = ListOf(BoughtAdmissionSchema)
+    online_join_url = String(
+        "https://meet.example.org/launch", "Null until the order is final.", nullable=True
     )
 
 
@@ -425,47 +329,35 @@ class PaymentSchema(BaseSchema):
     """One token transfer to the payment address, on any network."""
 
     id = an_id("pay_")
-    chain_id = fields.Integer(required=True, metadata=documented(8453))
-    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
-    tx_hash = fields.String(required=True, metadata=documented(EXAMPLE_TX_HASH))
-    log_index = fields.Integer(required=True, metadata=documented(12))
-    block_number = fields.Integer(required=True, metadata=documented(21_000_000))
-    block_hash = fields.String(required=True, metadata=documented("0x" + "cd" * 32))
-    block_time = Instant(required=True, metadata=documented("2026-11-21T09:02:00Z"))
-    sender = fields.String(required=True, metadata=documented(EXAMPLE_PAYER))
-    amount = fields.Integer(required=True, metadata=documented(50_000_000))
-    canonical = fields.Boolean(
-        required=True, metadata={"description": "False if a reorganization removed it."}
-    )
+    chain_id = Number(8453)
+    token_address = String(EXAMPLE_TOKEN)
+    tx_hash = String(EXAMPLE_TX_HASH)
+    log_index = Number(12)
+    block_number = Number(21_000_000)
+    block_hash = String("0x" + "cd" * 32)
+    block_time = Moment(example="2026-11-21T09:02:00Z")
+    sender = String(EXAMPLE_PAYER)
+    amount = Number(50_000_000)
+    canonical = YesNo(description="False if a reorganization removed it.")
 
 
 class AdminIntentSchema(IntentSchema):
     """An intent as its organizer sees it."""
 
-    buyer = fields.Nested(BuyerSchema, required=True)
-    forgiven = fields.Integer(
-        required=True,
-        metadata=documented(
-            0, "What is missing of the payments of a confirmed order, and was accepted."
-        ),
-    )
+    buyer = Part(BuyerSchema)
+    forgiven = Number(0, "What is missing of the payments of a confirmed order, and was accepted.")
 
 
 class AdminIntentDetailSchema(AdminIntentSchema):
     """An intent with its largest payments and its admissions."""
 
-    payments = fields.List(
-        fields.Nested(PaymentSchema),
-        required=True,
-        metadata={
-            "description": f"The {MAX_PAYMENTS_SHOWN} largest, in the order of the chain."
-            " `GET .../intents/{intent_id}/payments` lists all."
-        },
+    payments = ListOf(
+        PaymentSchema,
+        f"The {MAX_PAYMENTS_SHOWN} largest, in the order of the chain."
+        " `GET .../intents/{intent_id}/payments` lists all.",
     )
-    payment_count = fields.Integer(
-        required=True, metadata=documented(1, "How many payments there are.")
-    )
-    admissions = fields.List(fields.Nested(AdmissionSchema), required=True)
+    payment_count = Number(1, "How many payments there are.")
+    admissions = ListOf(AdmissionSchema)
     answers = fields.Dict(
         required=True,
         metadata=documented({"diet": "Vegetarian"}, "What the buyer answered, by identifier."),
@@ -479,12 +371,10 @@ class IntentListQuery(PageQuery):
     event_id = Text(load_default=None, allow_none=False, validate=Length(1, 80))
     flag = one_of(Flag, load_default=None, allow_none=False)
     q = Text(
+        description="The id of an order or of a ticket, a payment address, the hash of a payment's"
+        " transaction, or the buyer's complete email address. The other filters do not apply. The"
+        " newest come first, at most 100, on one page.",
         load_default=None,
         allow_none=False,
         validate=Length(1, 254),
-        metadata={
-            "description": "The id of an order or of a ticket, a payment address, the hash of a"
-            " payment's transaction, or the buyer's complete email address. The other filters do"
-            " not apply. The newest come first, at most 100, on one page."
-        },
     )

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from schemas.base import OneOf, documented, one_of
+from schemas.base import OneOf, one_of
 from ticketing.locales import Locale
 
 
 def a_locale(description: str, **options: Any) -> OneOf:
     """Return a field for the code of a language."""
-    return one_of(Locale, metadata=documented("de", description), **options)
+    return one_of(Locale, description, example="de", **options)
 
 
 def an_order_locale() -> OneOf:

@@ -7,10 +7,12 @@ from schemas.base import (
     BaseSchema,
     Bool,
     Int,
+    ListOf,
+    Number,
     PageQuery,
+    String,
     Text,
     an_email,
-    documented,
     one_of,
 )
 from schemas.checks import UUID, VISIBLE, Length, Range
@@ -26,45 +28,32 @@ MIN_KEY, MAX_KEY = 32, 255
 
 
 def _an_id(prefix: str, description: str | None = None) -> Text:
-    return Text(
-        required=True,
-        validate=Length(1, 80),
-        metadata=documented(f"{prefix}{_ID}", description),
-    )
+    return Text(f"{prefix}{_ID}", description, required=True, validate=Length(1, 80))
 
 
 class TenantSchema(BaseSchema):
     """The organizer."""
 
-    tenant = Text(
-        required=True,
-        validate=Length(1, 80),
-        metadata=documented("acme", "The organizer's slug or id."),
-    )
+    tenant = Text("acme", "The organizer's slug or id.", required=True, validate=Length(1, 80))
 
 
 class FindEventsSchema(PageQuery):
     """Which events of all organizers to find."""
 
     q = Text(
+        "jazz",
+        "Text in the title, ASCII letters in any case.",
         load_default=None,
         allow_none=True,
         validate=Length(1, 200),
-        metadata=documented("jazz", "Text in the title, ASCII letters in any case."),
     )
 
 
 class FoundEventSchema(PublicEventSchema):
     """An event, and whose it is."""
 
-    tenant = fields.String(
-        required=True,
-        attribute="tenant.slug",
-        metadata=documented("acme", "The `tenant` that the other tools take."),
-    )
-    organizer = fields.String(
-        required=True, attribute="tenant.name", metadata=documented("Acme Events")
-    )
+    tenant = String("acme", "The `tenant` that the other tools take.", attribute="tenant.slug")
+    organizer = String("Acme Events", attribute="tenant.name")
 
 
 class ListEventsSchema(TenantSchema, PublicEventListQuery):
@@ -98,20 +87,19 @@ class OrderTicketSchema(TenantSchema, PreflightSchema):
     buyer_name = Text(load_default=None, allow_none=True, validate=Length(1, 200))
     buyer_email = an_email("ada@example.org", description="Where the tickets are sent, too.")
     idempotency_key = Text(
+        "5b7c2f0e9d1a4c6b8e3f5a7d9c0b2e4f",
+        "A random secret of your own. Send the same one again after a lost answer: the same order"
+        " comes back.",
         load_default=None,
         allow_none=True,
         validate=[Length(MIN_KEY, MAX_KEY), VISIBLE],
-        metadata=documented(
-            "5b7c2f0e9d1a4c6b8e3f5a7d9c0b2e4f",
-            "A random secret of your own. Send the same one again after a lost answer: the same"
-            " order comes back.",
-        ),
     )
     waiting_room_token = Text(
+        None,
+        "The newest `token` of an error waiting_room: it keeps a place.",
         load_default=None,
         allow_none=True,
         validate=Length(1, 200),
-        metadata=documented(None, "The newest `token` of an error waiting_room: it keeps a place."),
     )
 
     class Meta:
@@ -121,8 +109,8 @@ class OrderTicketSchema(TenantSchema, PreflightSchema):
 class OrderedSchema(NewIntentSchema):
     """An order, and where an x402 client would order and pay in one call."""
 
-    x402_url = fields.String(
-        metadata=documented("https://tickets.example.org/v1/x402/tenants/acme/tickets/tkt_/orders")
+    x402_url = String(
+        "https://tickets.example.org/v1/x402/tenants/acme/tickets/tkt_/orders", required=False
     )
 
 
@@ -138,9 +126,10 @@ class OrderSecretSchema(TenantSchema):
 
     intent_id = _an_id("pi_", "The `id` of the order.")
     client_secret = Text(
+        "cs_" + "5e" * 32,
+        "From the answer to order_ticket.",
         required=True,
         validate=Length(1, 200),
-        metadata=documented("cs_" + "5e" * 32, "From the answer to order_ticket."),
     )
 
 
@@ -149,9 +138,7 @@ class GetTicketSchema(TenantSchema):
 
     admission_id = _an_id("adm_", "The `id` in `admissions` of the order.")
     code = Text(
-        required=True,
-        validate=Length(1, 100),
-        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "The `code` beside that id."),
+        "5m8r2t6w9y1a4c7e0g3j", "The `code` beside that id.", required=True, validate=Length(1, 100)
     )
 
 
@@ -159,17 +146,17 @@ class SalesArgumentsSchema(TenantSchema, SalesQuery):
     """Which sales to count."""
 
     event_id = Text(
+        description="Required unless `by` is `day`.",
         load_default=None,
         allow_none=True,
         validate=Length(1, 80),
-        metadata={"description": "Required unless `by` is `day`."},
     )
 
 
 class ListAttendeesSchema(TenantSchema, AdmissionListQuery):
     """Which attendees to list."""
 
-    redeemed = Bool(load_default=None, metadata={"description": "Whether they have entered."})
+    redeemed = Bool(description="Whether they have entered.", load_default=None)
 
 
 class OwedRefundsSchema(TenantSchema, PageQuery):
@@ -177,8 +164,7 @@ class OwedRefundsSchema(TenantSchema, PageQuery):
 
     status = one_of(RefundStatus, load_default=RefundStatus.DUE)
     min_amount = Int(
-        validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(10_000, "Leave out refunds of less, in micro-units."),
+        10_000, "Leave out refunds of less, in micro-units.", validate=Range(1, MAX_SAFE_INTEGER)
     )
 
 
@@ -186,40 +172,26 @@ class CheckInSchema(GetEventSchema):
     """Whom to let in. Exactly one of `code` and `qr`."""
 
     nonce = Text(
+        "6f0c1d1e-8a55-4b0e-9d3c-2b1f0e9d8c7b",
+        "A UUID of your own. The same one again gets the same answer, and admits nobody twice.",
         required=True,
         validate=UUID,
-        metadata=documented(
-            "6f0c1d1e-8a55-4b0e-9d3c-2b1f0e9d8c7b",
-            "A UUID of your own. The same one again gets the same answer, and admits nobody twice.",
-        ),
     )
-    code = Text(
-        validate=Length(1, 100),
-        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "The admission's code."),
-    )
-    qr = Text(
-        validate=Length(1, MAX_QR),
-        metadata=documented("T1:AB0-ZK...", "Or the text of its QR code."),
-    )
+    code = Text("5m8r2t6w9y1a4c7e0g3j", "The admission's code.", validate=Length(1, 100))
+    qr = Text("T1:AB0-ZK...", "Or the text of its QR code.", validate=Length(1, MAX_QR))
 
 
 class QuoteSchema(BaseSchema):
     """What an order would cost now. Nothing is held."""
 
-    event_id = fields.String(required=True, attribute="event.id")
-    event_title = fields.String(required=True, attribute="event.title")
-    ticket_id = fields.String(
-        required=True, allow_none=True, attribute="only_line.ticket_type.id", dump_default=None
-    )
-    ticket_name = fields.String(
-        required=True, allow_none=True, attribute="only_line.ticket_type.name", dump_default=None
-    )
-    quantity = fields.Integer(required=True)
-    unit_amount = fields.Integer(
-        required=True, allow_none=True, attribute="only_line.unit_amount", dump_default=None
-    )
-    items = fields.List(fields.Nested(ItemSchema), required=True, attribute="shown_items")
-    amount = fields.Integer(required=True)
+    event_id = String(attribute="event.id")
+    event_title = String(attribute="event.title")
+    ticket_id = String(nullable=True, attribute="only_line.ticket_type.id", dump_default=None)
+    ticket_name = String(nullable=True, attribute="only_line.ticket_type.name", dump_default=None)
+    quantity = Number()
+    unit_amount = Number(nullable=True, attribute="only_line.unit_amount", dump_default=None)
+    items = ListOf(ItemSchema, attribute="shown_items")
+    amount = Number()
     currency = fields.Constant(CURRENCY)
     decimals = fields.Constant(MICRO_UNIT_DECIMALS)
-    chain_id = fields.Integer(required=True, allow_none=True)
+    chain_id = Number(nullable=True)

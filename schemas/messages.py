@@ -2,7 +2,20 @@
 
 from marshmallow import fields
 
-from schemas.base import BaseSchema, Instant, Items, Text, an_id, documented, one_of
+from schemas.base import (
+    BaseSchema,
+    Choice,
+    Instant,
+    Items,
+    ListOf,
+    Moment,
+    Number,
+    String,
+    Text,
+    an_id,
+    documented,
+    one_of,
+)
 from schemas.checks import NOT_BLANK, Length
 from ticketing.constants import MAX_PAGE
 from ticketing.notification_types import Audience, MessageStatus
@@ -23,23 +36,20 @@ class MessageCreateSchema(MessagePreviewSchema):
 
     audience = one_of(
         Audience,
+        "`holders` of tickets, `buyers` of orders, those who have `not_redeemed` theirs; or, of"
+        " an event that is canceled, those whose tickets ended with it.",
+        example="holders",
         load_default=Audience.HOLDERS,
-        metadata=documented(
-            "holders",
-            "`holders` of tickets, `buyers` of orders, those who have `not_redeemed` theirs; or, of"
-            " an event that is canceled, those whose tickets ended with it.",
-        ),
     )
     ticket_ids = Items(
         Text(validate=Length(1, 80)),
+        "Only people with these ticket types. Null: all.",
+        example=None,
         load_default=None,
         allow_none=True,
         validate=Length(1, MAX_PAGE, "items"),
-        metadata=documented(None, "Only people with these ticket types. Null: all."),
     )
-    send_at = Instant(
-        load_default=None, allow_none=True, metadata=documented(None, "Null, or past: now.")
-    )
+    send_at = Instant("Null, or past: now.", example=None, load_default=None, allow_none=True)
 
 
 class MessageSchema(BaseSchema):
@@ -49,31 +59,12 @@ class MessageSchema(BaseSchema):
     event_id = an_id("evt_")
     subject = fields.String(required=True, metadata=_SUBJECT)
     text = fields.String(required=True, metadata=_TEXT)
-    audience = one_of(Audience, required=True)
-    ticket_ids = fields.List(
-        fields.String(),
-        required=True,
-        allow_none=True,
-        attribute="ticket_id_list",
-        metadata=documented(None),
-    )
-    send_at = Instant(required=True)
-    status = one_of(
-        MessageStatus,
-        required=True,
-        metadata={"example": MessageStatus.SENT.value},
-    )
-    recipients = fields.Integer(
-        required=True,
-        metadata=documented(120, "Addresses. Each gets one mail, however many tickets it has."),
-    )
-    sent = fields.Integer(required=True, metadata=documented(118))
-    failed = fields.Integer(
-        required=True,
-        metadata=documented(2, "Not sent: refused, or no ticket any more when its turn came."),
-    )
-    created_by = fields.String(
-        required=True,
-        metadata=documented("mem_01hq3v5m8r2t6w9y1a4c7e0g3j", "A member or an API key."),
-    )
-    created_at = Instant(required=True)
+    audience = Choice(Audience)
+    ticket_ids = ListOf(fields.String(), example=None, attribute="ticket_id_list")
+    send_at = Moment()
+    status = Choice(MessageStatus, example=MessageStatus.SENT.value)
+    recipients = Number(120, "Addresses. Each gets one mail, however many tickets it has.")
+    sent = Number(118)
+    failed = Number(2, "Not sent: refused, or no ticket any more when its turn came.")
+    created_by = String("mem_01hq3v5m8r2t6w9y1a4c7e0g3j", "A member or an API key.")
+    created_at = Moment()

@@ -1,7 +1,6 @@
 """Schemas of what notifications say: the `data` of each type, for the document. See facts.py."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from marshmallow import fields, validate
 
@@ -9,7 +8,12 @@ from schemas.base import (
     EXAMPLE_ADDRESS,
     EXAMPLE_TOKEN,
     BaseSchema,
-    Instant,
+    Choice,
+    ListOf,
+    Moment,
+    Number,
+    String,
+    YesNo,
     an_id,
     documented,
     one_of,
@@ -26,48 +30,26 @@ from ticketing.notification_types import NotificationType
 from ticketing.roles import Role
 
 
-def _amount(example: int = 25_000_000, description: str | None = None) -> fields.Integer:
-    return fields.Integer(required=True, metadata=documented(example, description))
-
-
-def _count(example: int = 3) -> fields.Integer:
-    return fields.Integer(required=True, metadata=documented(example))
-
-
-def _yes_or_no(description: str | None = None) -> fields.Boolean:
-    return fields.Boolean(required=True, metadata=documented(False, description))
-
-
-def _chain(*, allow_none: bool = False) -> fields.Integer:
-    return fields.Integer(required=True, allow_none=allow_none, metadata=documented(8453))
-
-
-def _nullable_id(prefix: str) -> Any:
-    return an_id(prefix, allow_none=True)
-
-
 class EventFactSchema(BaseSchema):
     """An event became public, or something of it changed."""
 
     event_id = an_id("evt_")
-    status = one_of(Publication, required=True)
+    status = Choice(Publication)
 
 
 class EventChangedFactSchema(EventFactSchema):
     """Fields of an event have new values."""
 
-    changed = fields.List(
-        fields.String(), required=True, metadata=documented(["venue"], "Names of fields.")
-    )
-    tell_people = _yes_or_no("Whether mails follow if it moved.")
+    changed = ListOf(fields.String(), "Names of fields.", example=["venue"])
+    tell_people = YesNo(False, "Whether mails follow if it moved.")
 
 
 class EventCanceledFactSchema(EventFactSchema):
     """An event was canceled. The counts are what ended with it."""
 
-    refund = _yes_or_no()
-    admissions_voided = _count()
-    intents_canceled = _count()
+    refund = YesNo(False)
+    admissions_voided = Number(3)
+    intents_canceled = Number(3)
 
 
 class StockFactSchema(BaseSchema):
@@ -75,7 +57,7 @@ class StockFactSchema(BaseSchema):
 
     event_id = an_id("evt_")
     ticket_id = an_id("tkt_")
-    capacity = fields.Integer(required=True, allow_none=True, metadata=documented(100))
+    capacity = Number(100, nullable=True)
 
 
 class MessageFactSchema(BaseSchema):
@@ -83,9 +65,9 @@ class MessageFactSchema(BaseSchema):
 
     message_id = an_id("msg_")
     event_id = an_id("evt_")
-    recipients = _count()
-    sent = _count()
-    failed = _count(0)
+    recipients = Number(3)
+    sent = Number(3)
+    failed = Number(0)
 
 
 class VoucherFactSchema(BaseSchema):
@@ -99,7 +81,7 @@ class FactItemSchema(BaseSchema):
     """Seats of one ticket type."""
 
     ticket_id = an_id("tkt_")
-    quantity = _count(2)
+    quantity = Number(2)
 
 
 class IntentFactSchema(BaseSchema):
@@ -107,22 +89,22 @@ class IntentFactSchema(BaseSchema):
 
     intent_id = an_id("pi_")
     event_id = an_id("evt_")
-    ticket_id = _nullable_id("tkt_")
-    items = fields.List(fields.Nested(FactItemSchema), required=True)
-    status = one_of(IntentStatus, required=True)
-    final = _yes_or_no("Whether the network can undo the payment no more.")
-    flags = fields.List(one_of(Flag), required=True)
-    quantity = _count(2)
-    amount = _amount(50_000_000)
-    amount_received = _amount(50_000_000)
-    currency = fields.String(required=True, metadata=documented(CURRENCY))
-    chain_id = _chain(allow_none=True)
+    ticket_id = an_id("tkt_", allow_none=True)
+    items = ListOf(FactItemSchema)
+    status = Choice(IntentStatus)
+    final = YesNo(False, "Whether the network can undo the payment no more.")
+    flags = ListOf(one_of(Flag))
+    quantity = Number(2)
+    amount = Number(50_000_000)
+    amount_received = Number(50_000_000)
+    currency = String(CURRENCY)
+    chain_id = Number(8453, nullable=True)
 
 
 class PartPaidFactSchema(IntentFactSchema):
     """Money arrived, and the order still waits for the rest."""
 
-    amount_due = _amount(20_000_000)
+    amount_due = Number(20_000_000)
 
 
 class ChainChangedFactSchema(BaseSchema):
@@ -130,11 +112,11 @@ class ChainChangedFactSchema(BaseSchema):
 
     intent_id = an_id("pi_")
     event_id = an_id("evt_")
-    to = _chain()
-    automatic = _yes_or_no("Its money was found there.")
+    to = Number(8453)
+    automatic = YesNo(False, "Its money was found there.")
 
     class Meta:
-        include = {"from": _chain(allow_none=True)}
+        include = {"from": Number(8453, nullable=True)}
 
 
 class StrayFactSchema(BaseSchema):
@@ -142,9 +124,9 @@ class StrayFactSchema(BaseSchema):
 
     intent_id = an_id("pi_")
     event_id = an_id("evt_")
-    chain_id = _chain()
-    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
-    amount = _amount()
+    chain_id = Number(8453)
+    token_address = String(EXAMPLE_TOKEN)
+    amount = Number(25_000_000)
 
 
 class RefundFactSchema(BaseSchema):
@@ -152,19 +134,17 @@ class RefundFactSchema(BaseSchema):
 
     intent_id = an_id("pi_")
     event_id = an_id("evt_")
-    amount = _amount()
-    currency = fields.String(required=True, metadata=documented(CURRENCY))
-    chain_id = _chain(allow_none=True)
-    token_address = fields.String(
-        required=True, allow_none=True, metadata=documented(EXAMPLE_TOKEN)
-    )
+    amount = Number(25_000_000)
+    currency = String(CURRENCY)
+    chain_id = Number(8453, nullable=True)
+    token_address = String(EXAMPLE_TOKEN, nullable=True)
 
 
 class RefundSettledFactSchema(RefundFactSchema):
     """A transfer counts as a refund."""
 
-    tx_hash = fields.String(required=True, metadata=documented("0x" + "5e" * 32))
-    automatic = _yes_or_no("The worker found it by itself.")
+    tx_hash = String("0x" + "5e" * 32)
+    automatic = YesNo(False, "The worker found it by itself.")
 
 
 class RefundAddressFactSchema(BaseSchema):
@@ -172,11 +152,9 @@ class RefundAddressFactSchema(BaseSchema):
 
     intent_id = an_id("pi_")
     event_id = an_id("evt_")
-    chain_id = _chain(allow_none=True)
-    token_address = fields.String(
-        required=True, allow_none=True, metadata=documented(EXAMPLE_TOKEN)
-    )
-    source = one_of(PayeeSource, required=True, metadata={"description": "Who decided it."})
+    chain_id = Number(8453, nullable=True)
+    token_address = String(EXAMPLE_TOKEN, nullable=True)
+    source = Choice(PayeeSource, "Who decided it.")
     status = fields.String(
         required=True,
         validate=validate.OneOf(("waits", "counts", "ended")),
@@ -194,21 +172,21 @@ class AdmissionFactSchema(BaseSchema):
     admission_id = an_id("adm_")
     event_id = an_id("evt_")
     ticket_id = an_id("tkt_")
-    intent_id = _nullable_id("pi_")
-    generation = _count(1)
-    status = one_of(AdmissionStatus, required=True)
+    intent_id = an_id("pi_", allow_none=True)
+    generation = Number(1)
+    status = Choice(AdmissionStatus)
 
 
 class AdmissionVoidedFactSchema(AdmissionFactSchema):
     """A ticket was taken back, or given back and sold on: then it has a `reason`."""
 
-    reason = fields.String(metadata=documented("resold"))
+    reason = String("resold", required=False)
 
 
 class ReturnOfferedFactSchema(AdmissionFactSchema):
     """The holder gives a ticket back, if somebody else buys its place."""
 
-    return_amount = _amount(22_500_000, "What comes back then.")
+    return_amount = Number(22_500_000, "What comes back then.")
 
 
 class TransferOfferedFactSchema(AdmissionFactSchema):
@@ -220,7 +198,7 @@ class TransferOfferedFactSchema(AdmissionFactSchema):
 class AdmissionRedeemedFactSchema(AdmissionFactSchema):
     """A scan let the holder in."""
 
-    redeemed_at = Instant(required=True)
+    redeemed_at = Moment()
 
 
 class DeviceFactSchema(BaseSchema):
@@ -228,34 +206,32 @@ class DeviceFactSchema(BaseSchema):
 
     device_id = an_id("dev_")
     event_id = an_id("evt_")
-    sells = _yes_or_no()
+    sells = YesNo(False)
 
 
 class KeyFactSchema(BaseSchema):
     """There is a new secret of this role."""
 
     key_id = an_id("key_")
-    role = one_of(Role, required=True)
-    rotated = _yes_or_no("Of a key that had one before.")
+    role = Choice(Role)
+    rotated = YesNo(False, "Of a key that had one before.")
 
 
 class MemberFactSchema(BaseSchema):
     """A person got an invitation, or a link to set a new password."""
 
     member_id = an_id("mem_")
-    role = one_of(Role, required=True)
+    role = Choice(Role)
 
 
 class WalletFactSchema(BaseSchema):
     """A change of the wallet waits, was made, or is not made."""
 
-    address = fields.String(required=True, metadata=documented(EXAMPLE_ADDRESS))
-    chain_ids = fields.List(fields.Integer(), required=True, allow_none=True)
-    former_address = fields.String(
-        required=True, allow_none=True, metadata=documented(EXAMPLE_ADDRESS)
-    )
-    effective_at = Instant(required=True, allow_none=True)
-    by = fields.String(required=True, metadata=documented("mem_01hq3v5m8r2t6w9y1a4c7e0g3j"))
+    address = String(EXAMPLE_ADDRESS)
+    chain_ids = ListOf(fields.Integer(), nullable=True)
+    former_address = String(EXAMPLE_ADDRESS, nullable=True)
+    effective_at = Moment(nullable=True)
+    by = String("mem_01hq3v5m8r2t6w9y1a4c7e0g3j")
 
 
 class WebhookFactSchema(BaseSchema):
@@ -267,8 +243,8 @@ class WebhookFactSchema(BaseSchema):
 class WebhookFailingFactSchema(WebhookFactSchema):
     """An endpoint has failed for a day, or was disabled."""
 
-    is_disabled = _yes_or_no()
-    failing_since = Instant(required=True)
+    is_disabled = YesNo(False)
+    failing_since = Moment()
 
 
 _TYPE = NotificationType

@@ -1,8 +1,17 @@
 """Schemas of the feed of notifications."""
 
-from marshmallow import fields
-
-from schemas.base import BaseSchema, Instant, JsonObject, QueryInt, an_id, documented, one_of
+from schemas.base import (
+    BaseSchema,
+    Choice,
+    JsonObject,
+    ListOf,
+    Moment,
+    Number,
+    QueryInt,
+    an_id,
+    documented,
+    one_of,
+)
 from schemas.checks import Range
 from ticketing.constants import DEFAULT_PAGE, MAX_PAGE, MAX_SAFE_INTEGER
 from ticketing.notification_types import NotificationType
@@ -21,13 +30,9 @@ class NotificationSchema(BaseSchema):
     """A fact. `sequence` is its place in the feed."""
 
     id = an_id("ntf_")
-    sequence = fields.Integer(required=True, metadata=documented(1042))
-    type = one_of(
-        NotificationType,
-        required=True,
-        metadata=documented(NotificationType.ADMISSION_ISSUED.value),
-    )
-    created_at = Instant(required=True)
+    sequence = Number(1042)
+    type = Choice(NotificationType, example=NotificationType.ADMISSION_ISSUED.value)
+    created_at = Moment()
     data = JsonObject(
         required=True,
         metadata=documented(_EXAMPLE_DATA, "Ids, statuses and amounts. No personal data."),
@@ -37,27 +42,22 @@ class NotificationSchema(BaseSchema):
 class NotificationPageSchema(BaseSchema):
     """Notifications, the oldest first."""
 
-    data = fields.List(fields.Nested(NotificationSchema), required=True)
-    next_after = fields.Integer(
-        required=True,
-        metadata=documented(1042, "Send it as `after` to read on, also if `data` is empty."),
-    )
+    data = ListOf(NotificationSchema)
+    next_after = Number(1042, "Send it as `after` to read on, also if `data` is empty.")
 
 
 class NotificationQuery(BaseSchema):
     """Which part of the feed to return."""
 
     after = QueryInt(
+        description="Return what comes after this `sequence`. Default: all that is kept.",
         load_default=None,
         allow_none=False,
         validate=Range(0, MAX_SAFE_INTEGER),
-        metadata={
-            "description": "Return what comes after this `sequence`. Default: all that is kept."
-        },
     )
     type = one_of(NotificationType, load_default=None, allow_none=False)
     limit = QueryInt(
+        description=f"The maximum number of items, 1 to {MAX_PAGE}.",
         load_default=DEFAULT_PAGE,
         validate=Range(1, MAX_PAGE),
-        metadata={"description": f"The maximum number of items, 1 to {MAX_PAGE}."},
     )

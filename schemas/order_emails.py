@@ -13,11 +13,7 @@ class EmailCorrectionSchema(EmailChangeSchema):
     """Where the mails of an order go, as its organizer says."""
 
     end_old_links = Bool(
+        description="End all links of the order that were sent or shown before. The new one goes"
+        " to `email` only. Once the order has received money, this needs `finance` or `admin`.",
         load_default=False,
-        metadata={
-            "description": (
-                "End all links of the order that were sent or shown before. The new one goes to"
-                " `email` only. Once the order has received money, this needs `finance` or `admin`."
-            )
-        },
     )

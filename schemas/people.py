@@ -1,6 +1,6 @@
 """What buyers and holders say about themselves."""
 
-from schemas.base import BaseSchema, Text, an_email, documented
+from schemas.base import BaseSchema, Text, an_email
 from schemas.checks import Length
 
 
@@ -8,7 +8,7 @@ class PersonSchema(BaseSchema):
     """A name and an email address, both optional."""
 
     email = an_email("ada@example.org")
-    name = Text(allow_none=True, validate=Length(1, 200), metadata=documented("Ada"))
+    name = Text("Ada", allow_none=True, validate=Length(1, 200))
 
 
 class NewBuyerSchema(PersonSchema):

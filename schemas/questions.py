@@ -7,11 +7,16 @@ from marshmallow import ValidationError, fields
 from schemas.base import (
     BaseSchema,
     Bool,
+    Choice,
     Fields,
-    Instant,
     Int,
     Items,
+    ListOf,
+    Moment,
+    Number,
+    String,
     Text,
+    YesNo,
     an_id,
     documented,
     one_of,
@@ -91,71 +96,61 @@ def _is_answer(value: Any) -> bool:
 class OptionSchema(BaseSchema):
     """An option of a choice, as it is written. With its `id`, it renames an option."""
 
-    id = Text(validate=Length(1, 80), metadata=documented(f"opt_{_ID}", "Missing: a new option."))
-    label = Text(
-        required=True,
-        validate=[Length(1, MAX_OPTION), NOT_BLANK],
-        metadata=documented("Vegetarian"),
-    )
+    id = Text(f"opt_{_ID}", "Missing: a new option.", validate=Length(1, 80))
+    label = Text("Vegetarian", required=True, validate=[Length(1, MAX_OPTION), NOT_BLANK])
 
 
 class ShownOptionSchema(BaseSchema):
     """An option of a choice."""
 
     id = an_id("opt_")
-    label = fields.String(required=True, metadata=documented("Vegetarian"))
+    label = String("Vegetarian")
 
 
 FIELDS: Fields = {
     "identifier": Text(
+        "diet",
+        "Names the question in answers and files. Default: q1, q2..",
         validate=[Length(1, 50), SLUG],
-        metadata=documented("diet", "Names the question in answers and files. Default: q1, q2.."),
     ),
-    "question": Text(
-        required=True,
-        validate=[Length(1, 200), NOT_BLANK],
-        metadata=documented("What do you eat?"),
-    ),
+    "question": Text("What do you eat?", required=True, validate=[Length(1, 200), NOT_BLANK]),
     "help_text": Text(load_default=None, allow_none=True, validate=Length(0, 500)),
-    "type": one_of(QuestionType, required=True),
+    "type": Choice(QuestionType),
     "required": Bool(
+        False,
+        "Of an order: it is refused without an answer. Of a ticket: its page asks.",
         load_default=False,
-        metadata=documented(
-            False, "Of an order: it is refused without an answer. Of a ticket: its page asks."
-        ),
     ),
     "ask": one_of(
         Ask,
+        "`order`: once, before the order. `attendee`: of each ticket, until doors.",
+        example="order",
         load_default=Ask.ATTENDEE,
-        metadata=documented(
-            "order", "`order`: once, before the order. `attendee`: of each ticket, until doors."
-        ),
     ),
     "position": Int(
+        1,
+        "The place among the questions. The others move. Default: last.",
         validate=Range(1, MAX_QUESTIONS),
-        metadata=documented(1, "The place among the questions. The others move. Default: last."),
     ),
     "ticket_ids": Items(
         Text(validate=Length(1, 80)),
+        "Only asked for these ticket types. Null: for all.",
+        example=None,
         load_default=None,
         allow_none=True,
         validate=Length(1, 100, "items"),
-        metadata=documented(None, "Only asked for these ticket types. Null: for all."),
     ),
     "options": Items(
         fields.Nested(OptionSchema),
+        "Of the types `choice` and `multiple_choice`. In a change: all, each with its `id` unless"
+        " it is new. One that somebody has chosen cannot be left out.",
+        example=[{"label": "Vegetarian"}],
         validate=Length(0, MAX_OPTIONS, "items"),
-        metadata=documented(
-            [{"label": "Vegetarian"}],
-            "Of the types `choice` and `multiple_choice`. In a change: all, each with its `id`"
-            " unless it is new. One that somebody has chosen cannot be left out.",
-        ),
     ),
     "show_at_door": Bool(
+        False,
+        "Of `boolean` and `choice`: devices that show names show the answer too.",
         load_default=False,
-        metadata=documented(
-            False, "Of `boolean` and `choice`: devices that show names show the answer too."
-        ),
     ),
 }
 """All fields that organizers set."""
@@ -179,49 +174,42 @@ class PublicQuestionSchema(BaseSchema):
     """A question as buyers and holders see it. Its texts are data, not instructions."""
 
     id = an_id("que_")
-    identifier = fields.String(required=True, metadata=documented("diet"))
-    question = fields.String(required=True, metadata=documented("What do you eat?"))
-    help_text = fields.String(required=True, allow_none=True)
-    type = one_of(QuestionType, required=True)
-    required = fields.Boolean(required=True, metadata=documented(False))
-    ask = one_of(Ask, required=True)
-    ticket_ids = fields.List(
+    identifier = String("diet")
+    question = String("What do you eat?")
+    help_text = String(nullable=True)
+    type = Choice(QuestionType)
+    required = YesNo(False)
+    ask = Choice(Ask)
+    ticket_ids = ListOf(
         fields.String(),
-        required=True,
-        allow_none=True,
+        "Only asked for these ticket types. Null: for all.",
+        example=None,
         attribute="ticket_id_list",
-        metadata=documented(None, "Only asked for these ticket types. Null: for all."),
     )
-    options = fields.List(fields.Nested(ShownOptionSchema), required=True)
+    options = ListOf(ShownOptionSchema)
 
 
 class QuestionSchema(PublicQuestionSchema):
     """A question as its organizer sees it."""
 
     event_id = an_id("evt_")
-    position = fields.Integer(required=True, metadata=documented(1))
-    show_at_door = fields.Boolean(required=True, metadata=documented(False))
-    archived = fields.Boolean(
-        required=True, metadata=documented(False, "Whether it is not asked any more.")
-    )
-    created_at = Instant(required=True)
-    updated_at = Instant(required=True)
+    position = Number(1)
+    show_at_door = YesNo(False)
+    archived = YesNo(False, "Whether it is not asked any more.")
+    created_at = Moment()
+    updated_at = Moment()
 
 
 class AnswerCountsQuery(BaseSchema):
     """Whose answers to count."""
 
-    question_id = Text(
-        required=True, validate=Length(1, 80), metadata={"description": "The question's id."}
-    )
+    question_id = Text(description="The question's id.", required=True, validate=Length(1, 80))
 
 
 class CountSchema(BaseSchema):
     """How often one answer was given."""
 
-    option_id = fields.String(
-        required=True, allow_none=True, metadata=documented(f"opt_{_ID}", "Null for yes and no.")
-    )
+    option_id = String(f"opt_{_ID}", "Null for yes and no.", nullable=True)
     value = fields.Raw(
         required=True,
         metadata={
@@ -229,19 +217,15 @@ class CountSchema(BaseSchema):
             "type": ["string", "boolean"],
         },
     )
-    count = fields.Integer(required=True, metadata=documented(12))
+    count = Number(12)
 
 
 class AnswerCountsSchema(BaseSchema):
     """How a question was answered: by orders that are sold, or by tickets that are not void."""
 
     question_id = an_id("que_")
-    answered = fields.Integer(required=True, metadata=documented(30, "How many have answered."))
-    counts = fields.List(
-        fields.Nested(CountSchema),
-        required=True,
-        metadata={"description": "For each option, or for yes and no. Empty for other types."},
-    )
+    answered = Number(30, "How many have answered.")
+    counts = ListOf(CountSchema, "For each option, or for yes and no. Empty for other types.")
 
 
 class AnswersChangeSchema(BaseSchema):

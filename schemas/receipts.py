@@ -2,17 +2,21 @@
 
 from typing import Any
 
-from marshmallow import ValidationError, fields, validates_schema
+from marshmallow import ValidationError, validates_schema
 
 from schemas.base import (
     EXAMPLE_TOKEN,
     EXAMPLE_TX_HASH,
     BaseSchema,
-    Instant,
+    Choice,
+    ListOf,
+    Moment,
+    Number,
+    Part,
+    String,
     Text,
+    YesNo,
     an_id,
-    documented,
-    one_of,
 )
 from schemas.checks import NOT_BLANK, Length
 from schemas.intents import ItemSchema, PaymentSchema
@@ -37,22 +41,19 @@ class BillingChangeSchema(BaseSchema):
     """Who an order is billed to. A missing or null field is not on the receipt."""
 
     name = Text(
+        "Lovelace Engines Ltd.",
         load_default=None,
         allow_none=True,
         validate=[Length(1, 200), NOT_BLANK],
-        metadata=documented("Lovelace Engines Ltd."),
     )
     address = Text(
+        "12 St James's Square\nLondon",
         load_default=None,
         allow_none=True,
         validate=[Length(1, MAX_BILLING), NOT_BLANK],
-        metadata=documented("12 St James's Square\nLondon"),
     )
     tax_id = Text(
-        load_default=None,
-        allow_none=True,
-        validate=[Length(1, 50), NOT_BLANK],
-        metadata=documented("GB123456789"),
+        "GB123456789", load_default=None, allow_none=True, validate=[Length(1, 50), NOT_BLANK]
     )
 
     @validates_schema
@@ -65,9 +66,9 @@ class BillingChangeSchema(BaseSchema):
 class PartySchema(BaseSchema):
     """Who the order is billed to. Without a billing, the name is the buyer's."""
 
-    name = fields.String(required=True, allow_none=True, metadata=documented("Ada"))
-    address = fields.String(required=True, allow_none=True)
-    tax_id = fields.String(required=True, allow_none=True)
+    name = String("Ada", nullable=True)
+    address = String(nullable=True)
+    tax_id = String(nullable=True)
 
 
 class BillingSchema(PartySchema):
@@ -79,30 +80,28 @@ class BillingSchema(PartySchema):
 class SellerSchema(BaseSchema):
     """The organizer."""
 
-    name = fields.String(required=True, metadata=documented("Acme Events"))
-    legal_address = fields.String(required=True, allow_none=True)
-    tax_id = fields.String(required=True, allow_none=True)
+    name = String("Acme Events")
+    legal_address = String(nullable=True)
+    tax_id = String(nullable=True)
 
 
 class SoldEventSchema(BaseSchema):
     """The event of a receipt."""
 
     id = an_id("evt_")
-    title = fields.String(required=True, metadata=documented("Launch Night"))
-    venue = fields.String(required=True, allow_none=True)
-    start_at = Instant(required=True)
-    timezone = fields.String(required=True, metadata=documented("Europe/Berlin"))
+    title = String("Launch Night")
+    venue = String(nullable=True)
+    start_at = Moment()
+    timezone = String("Europe/Berlin")
 
 
 class ReceiptRefundSchema(PaidRefundSchema):
     """A transfer that paid money back."""
 
-    chain_id = fields.Integer(required=True, metadata=documented(8453))
-    block_number = fields.Integer(required=True, allow_none=True, metadata=documented(21_000_100))
-    block_hash = fields.String(
-        required=True, allow_none=True, metadata=documented("0x" + "ef" * 32)
-    )
-    tx_hash = fields.String(required=True, metadata=documented(EXAMPLE_TX_HASH))
+    chain_id = Number(8453)
+    block_number = Number(21_000_100, nullable=True)
+    block_hash = String("0x" + "ef" * 32, nullable=True)
+    tx_hash = String(EXAMPLE_TX_HASH)
 
 
 class ReceiptAccountSchema(BaseSchema):
@@ -112,48 +111,26 @@ class ReceiptAccountSchema(BaseSchema):
     It is also the sum of the amounts of `payments`, and of `other_payments_amount`.
     """
 
-    chain_id = fields.Integer(required=True, metadata=documented(8453))
-    network = fields.String(required=True, metadata=documented("Base"))
-    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
-    symbol = fields.String(
-        required=True, allow_none=True, metadata=documented("USDC", "Null: not known.")
+    chain_id = Number(8453)
+    network = String("Base")
+    token_address = String(EXAMPLE_TOKEN)
+    symbol = String("USDC", "Null: not known.", nullable=True)
+    is_home = YesNo(description="Whether the order is paid on this network.")
+    received = Number(50_000_000)
+    kept = Number(50_000_000, "What the tickets were paid with.")
+    open = Number(0, "Not decided yet: the order may be paid with it.")
+    refund_due = Number(0, "Owed to the buyer.")
+    out_of_reach = Number(0, "Not owed yet: the organizer's wallet is not on this network.")
+    refunded = Number(0, "Paid back.")
+    waived = Number(0, "What the organizer wrote off, and does not pay.")
+    payments = ListOf(
+        PaymentSchema,
+        f"Of all payments of the order, the {MAX_PAYMENTS_SHOWN} largest that"
+        " are on this network, in the order of the chain.",
     )
-    is_home = fields.Boolean(
-        required=True, metadata={"description": "Whether the order is paid on this network."}
-    )
-    received = fields.Integer(required=True, metadata=documented(50_000_000))
-    kept = fields.Integer(
-        required=True, metadata=documented(50_000_000, "What the tickets were paid with.")
-    )
-    open = fields.Integer(
-        required=True, metadata=documented(0, "Not decided yet: the order may be paid with it.")
-    )
-    refund_due = fields.Integer(required=True, metadata=documented(0, "Owed to the buyer."))
-    out_of_reach = fields.Integer(
-        required=True,
-        metadata=documented(0, "Not owed yet: the organizer's wallet is not on this network."),
-    )
-    refunded = fields.Integer(required=True, metadata=documented(0, "Paid back."))
-    waived = fields.Integer(
-        required=True, metadata=documented(0, "What the organizer wrote off, and does not pay.")
-    )
-    payments = fields.List(
-        fields.Nested(PaymentSchema),
-        required=True,
-        metadata={
-            "description": f"Of all payments of the order, the {MAX_PAYMENTS_SHOWN} largest that"
-            " are on this network, in the order of the chain."
-        },
-    )
-    other_payments = fields.Integer(
-        required=True,
-        attribute="others",
-        metadata=documented(0, "How many payments are not in the list."),
-    )
-    other_payments_amount = fields.Integer(
-        required=True, attribute="others_amount", metadata=documented(0)
-    )
-    refunds = fields.List(fields.Nested(ReceiptRefundSchema), required=True)
+    other_payments = Number(0, "How many payments are not in the list.", attribute="others")
+    other_payments_amount = Number(0, attribute="others_amount")
+    refunds = ListOf(ReceiptRefundSchema)
 
 
 class ReceiptSchema(BaseSchema):
@@ -163,49 +140,30 @@ class ReceiptSchema(BaseSchema):
     """
 
     number = an_id("pi_", attribute="intent.id")
-    notice = fields.String(required=True, metadata=documented(RECEIPT_NOTICE))
-    as_of = Instant(required=True)
-    status = one_of(IntentStatus, required=True, attribute="intent.status")
-    final = fields.Boolean(
-        required=True,
-        attribute="intent.final",
-        metadata={"description": "Whether the order is confirmed by final payments."},
+    notice = String(RECEIPT_NOTICE)
+    as_of = Moment()
+    status = Choice(IntentStatus, attribute="intent.status")
+    final = YesNo(
+        description="Whether the order is confirmed by final payments.", attribute="intent.final"
     )
-    ordered_at = Instant(required=True, attribute="intent.created_at")
-    confirmed_at = Instant(required=True, allow_none=True, attribute="intent.confirmed_at")
-    seller = fields.Nested(SellerSchema, required=True)
-    buyer = fields.Nested(PartySchema, required=True)
-    event = fields.Nested(SoldEventSchema, required=True)
-    items = fields.List(fields.Nested(ItemSchema), required=True, attribute="intent.shown_items")
-    currency = fields.String(
-        required=True, attribute="intent.currency", metadata=documented(CURRENCY)
-    )
-    list_total = fields.Integer(
-        required=True, metadata=documented(50_000_000, "What it costs without the discount.")
-    )
-    discount_amount = fields.Integer(
-        required=True, attribute="intent.discount_amount", metadata=documented(0)
-    )
-    voucher_code = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(None, "The code of the voucher that was used."),
-    )
-    amount = fields.Integer(
-        required=True, attribute="intent.amount", metadata=documented(50_000_000)
-    )
-    released_amount = fields.Integer(
-        required=True,
+    ordered_at = Moment(attribute="intent.created_at")
+    confirmed_at = Moment(nullable=True, attribute="intent.confirmed_at")
+    seller = Part(SellerSchema)
+    buyer = Part(PartySchema)
+    event = Part(SoldEventSchema)
+    items = ListOf(ItemSchema, attribute="intent.shown_items")
+    currency = String(CURRENCY, attribute="intent.currency")
+    list_total = Number(50_000_000, "What it costs without the discount.")
+    discount_amount = Number(0, attribute="intent.discount_amount")
+    voucher_code = String(None, "The code of the voucher that was used.")
+    amount = Number(50_000_000, attribute="intent.amount")
+    released_amount = Number(
+        0,
+        "What the order does not keep of `amount`: of tickets that were taken back.",
         attribute="intent.released",
-        metadata=documented(
-            0, "What the order does not keep of `amount`: of tickets that were taken back."
-        ),
     )
-    accounts = fields.List(
-        fields.Nested(ReceiptAccountSchema),
-        required=True,
-        metadata={
-            "description": "One for each network and token. The one that the order is paid on is"
-            " the first. A free order has none."
-        },
+    accounts = ListOf(
+        ReceiptAccountSchema,
+        "One for each network and token. The one that the order is paid on is the first. A free"
+        " order has none.",
     )

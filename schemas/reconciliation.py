@@ -2,35 +2,25 @@
 
 from marshmallow import fields
 
-from schemas.base import BaseSchema, documented
+from schemas.base import BaseSchema, ListOf, String, YesNo
 
 
 class BreachSchema(BaseSchema):
     """A violation of a rule."""
 
-    rule = fields.String(
-        required=True, metadata=documented("held_is_live", "The name of the rule. It is stable.")
-    )
-    ids = fields.List(
+    rule = String("held_is_live", "The name of the rule. It is stable.")
+    ids = ListOf(
         fields.String(),
-        required=True,
-        metadata=documented(
-            ["tkt_01hq3v5m8r2t6w9y1a4c7e0g3j"],
-            "The id of the inconsistent row, then the id of its intent.",
-        ),
+        "The id of the inconsistent row, then the id of its intent.",
+        example=["tkt_01hq3v5m8r2t6w9y1a4c7e0g3j"],
     )
-    detail = fields.String(
-        required=True,
-        metadata=documented("3 are held, but live intents hold 2", "The values that were found."),
-    )
+    detail = String("3 are held, but live intents hold 2", "The values that were found.")
 
 
 class ReconciliationSchema(BaseSchema):
     """Whether stock and money are consistent, and where they are not."""
 
-    ok = fields.Boolean(required=True, metadata=documented(False))
-    breaches = fields.List(
-        fields.Nested(BreachSchema),
-        required=True,
-        metadata={"description": "The first 100 of each rule. Empty if everything is consistent."},
+    ok = YesNo(False)
+    breaches = ListOf(
+        BreachSchema, "The first 100 of each rule. Empty if everything is consistent."
     )

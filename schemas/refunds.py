@@ -1,6 +1,6 @@
 """Schemas of refunds. Amounts are micro-units."""
 
-from marshmallow import fields, validate
+from marshmallow import validate
 
 from schemas.base import (
     EXAMPLE_ADDRESS,
@@ -9,13 +9,18 @@ from schemas.base import (
     EXAMPLE_TX_HASH,
     BaseSchema,
     Bool,
-    Instant,
+    Choice,
     Int,
+    ListOf,
+    Moment,
+    Number,
     PageQuery,
+    Part,
     QueryInt,
+    String,
     Text,
+    YesNo,
     an_id,
-    documented,
     one_of,
 )
 from schemas.checks import ADDRESS, NOT_BLANK, TX_HASH, Length, Range
@@ -36,68 +41,46 @@ MAX_SIGNATURE = 8192
 class PayerSchema(BaseSchema):
     """An address that paid, and what it sent. An exchange's address is not the buyer's."""
 
-    sender = fields.String(required=True, metadata=documented(EXAMPLE_PAYER))
-    amount = fields.Integer(required=True, metadata=documented(55_000_000))
+    sender = String(EXAMPLE_PAYER)
+    amount = Number(55_000_000)
 
 
 class PayeeSchema(BaseSchema):
     """Who decided where money goes back to, since when it counts, and what waits to replace it."""
 
-    source = one_of(
+    source = Choice(
         PayeeSource,
-        required=True,
-        allow_none=True,
-        metadata={
-            "description": "`signer`: the account that paid, which signed for it. `wallet`: the one"
-            " that the buyer paid with on our page. `stated`: the buyer said so. `entered`: the"
-            " organizer did, for the buyer. Null: there is no address yet."
-        },
+        "`signer`: the account that paid, which signed for it. `wallet`: the one that the buyer"
+        " paid with on our page. `stated`: the buyer said so. `entered`: the organizer did, for"
+        " the buyer. Null: there is no address yet.",
+        nullable=True,
     )
-    effective_at = Instant(
-        required=True, allow_none=True, metadata={"description": "Since when it counts."}
-    )
-    waiting_address = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(None, "The buyer stated this address, and it does not count yet."),
-    )
-    waits_until = Instant(
-        required=True,
-        allow_none=True,
-        metadata={
-            "description": "When `waiting_address` counts, unless the buyer's mailbox confirms it"
-            " before. Until then, the money is on no list of payouts. Null: nothing waits, or only"
-            " the mailbox can make it count."
-        },
+    effective_at = Moment("Since when it counts.", nullable=True)
+    waiting_address = String(None, "The buyer stated this address, and it does not count yet.")
+    waits_until = Moment(
+        "When `waiting_address` counts, unless the buyer's mailbox confirms it before. Until"
+        " then, the money is on no list of payouts. Null: nothing waits, or only the mailbox can"
+        " make it count.",
+        nullable=True,
     )
 
 
 class PayeeStateSchema(PayeeSchema):
     """The payee of a refund, and what to look at before you sign."""
 
-    cautions = fields.List(
+    cautions = ListOf(
         one_of(PayeeCaution),
-        required=True,
-        metadata={
-            "description": "`email_changed_by_staff`: somebody of the organizer set the order's"
-            " email, and the buyer's mailbox has not confirmed the address since.\n\n"
-            "`replaces_proven`: another account has proven that it paid, and the buyer's mailbox"
-            " did not confirm this one.\n\n"
-            "`nobody_told`: nobody got a mail about this address.\n\n"
-            "`entered`: an administrator entered it."
-        },
+        "`email_changed_by_staff`: somebody of the organizer set the order's"
+        " email, and the buyer's mailbox has not confirmed the address since.\n\n"
+        "`replaces_proven`: another account has proven that it paid, and the buyer's mailbox"
+        " did not confirm this one.\n\n"
+        "`nobody_told`: nobody got a mail about this address.\n\n"
+        "`entered`: an administrator entered it.",
     )
-    entered_by = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(None, "Who entered the address, for 24 hours."),
-    )
-    stated_today = fields.Boolean(
-        required=True, metadata=documented(False, "Whether it is less than a day old.")
-    )
-    differs_from_payer = fields.Boolean(
-        required=True,
-        metadata=documented(False, "Whether this address did not pay. So it is after an exchange."),
+    entered_by = String(None, "Who entered the address, for 24 hours.")
+    stated_today = YesNo(False, "Whether it is less than a day old.")
+    differs_from_payer = YesNo(
+        False, "Whether this address did not pay. So it is after an exchange."
     )
 
 
@@ -108,57 +91,28 @@ class RefundSchema(BaseSchema):
     """
 
     intent_id = an_id("pi_", attribute="account.intent_id")
-    status = one_of(
-        RefundStatus,
-        required=True,
-        metadata={"description": "`due` while something is owed."},
+    status = Choice(RefundStatus, "`due` while something is owed.")
+    amount = Number(5_000_000, "What is due from final payments.")
+    refunded = Number(0, "The amount that was paid back already.", attribute="account.refunded")
+    waived = Number(0, "The amount that was written off.", attribute="account.waived")
+    currency = String(CURRENCY, attribute="account.currency")
+    chain_id = Number(8453, attribute="account.chain_id")
+    token_address = String(EXAMPLE_TOKEN, attribute="account.token_address")
+    payers = ListOf(
+        PayerSchema, f"The {MAX_PAYERS_SHOWN} who sent the most. Who was seen first is first."
     )
-    amount = fields.Integer(
-        required=True, metadata=documented(5_000_000, "What is due from final payments.")
-    )
-    refunded = fields.Integer(
-        required=True,
-        attribute="account.refunded",
-        metadata=documented(0, "The amount that was paid back already."),
-    )
-    waived = fields.Integer(
-        required=True,
-        attribute="account.waived",
-        metadata=documented(0, "The amount that was written off."),
-    )
-    currency = fields.String(
-        required=True, attribute="account.currency", metadata=documented(CURRENCY)
-    )
-    chain_id = fields.Integer(
-        required=True, attribute="account.chain_id", metadata=documented(8453)
-    )
-    token_address = fields.String(
-        required=True, attribute="account.token_address", metadata=documented(EXAMPLE_TOKEN)
-    )
-    payers = fields.List(
-        fields.Nested(PayerSchema),
-        required=True,
-        metadata={
-            "description": f"The {MAX_PAYERS_SHOWN} who sent the most. Who was seen first is first."
-        },
-    )
-    payer_count = fields.Integer(
-        required=True, metadata=documented(1, "How many payers there are.")
-    )
-    refund_address = fields.String(
-        required=True,
-        allow_none=True,
+    payer_count = Number(1, "How many payers there are.")
+    refund_address = String(
+        EXAMPLE_PAYER,
+        "Where the money goes. Null: ask the buyer.",
+        nullable=True,
         attribute="account.refund_address",
-        metadata=documented(EXAMPLE_PAYER, "Where the money goes. Null: ask the buyer."),
     )
-    payee = fields.Nested(PayeeStateSchema, required=True)
-    by_hand_since = Instant(
-        required=True,
-        allow_none=True,
-        metadata={
-            "description": "Since when you pay it by hand: it is on no list of payouts. Null: you"
-            " do not, or nothing is due."
-        },
+    payee = Part(PayeeStateSchema)
+    by_hand_since = Moment(
+        "Since when you pay it by hand: it is on no list of payouts. Null: you do not, or nothing"
+        " is due.",
+        nullable=True,
     )
 
 
@@ -167,16 +121,14 @@ class RefundListQuery(PageQuery):
 
     status = one_of(RefundStatus, load_default=RefundStatus.DUE, allow_none=False)
     min_amount = QueryInt(
+        description="Leave out refunds of which less, in micro-units, is due (or was waived or"
+        " paid back, with that `status`).",
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata={
-            "description": "Leave out refunds of which less, in micro-units, is due (or was waived"
-            " or paid back, with that `status`)."
-        },
     )
     sort = Text(
+        description="`-amount`: the largest of these amounts first.",
         load_default="created_at",
         validate=validate.OneOf(SORTS),
-        metadata={"description": "`-amount`: the largest of these amounts first."},
     )
 
 
@@ -184,97 +136,72 @@ class AccountFieldsSchema(BaseSchema):
     """Which money of the order is meant: it may have received some on several networks."""
 
     chain_id = Int(
+        None,
+        "The network of the money. Null: the one of the order.",
         load_default=None,
         allow_none=True,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(None, "The network of the money. Null: the one of the order."),
     )
     token_address = Text(
+        None,
+        "The token of the money. Null: the one that the order can be paid in there.",
         load_default=None,
         allow_none=True,
         validate=ADDRESS,
-        metadata=documented(
-            None, "The token of the money. Null: the one that the order can be paid in there."
-        ),
     )
 
 
 class RefundSettleSchema(AccountFieldsSchema):
     """The transaction that paid the refund, or a part of it."""
 
-    tx_hash = Text(
-        required=True,
-        validate=TX_HASH,
-        metadata=documented(EXAMPLE_TX_HASH),
-    )
+    tx_hash = Text(EXAMPLE_TX_HASH, required=True, validate=TX_HASH)
     recipient = Text(
+        None,
+        "An address that received the refund, although it neither paid nor was stated by the"
+        " buyer. It is recorded in the audit log.",
         load_default=None,
         allow_none=True,
         validate=ADDRESS,
-        metadata=documented(
-            None,
-            "An address that received the refund, although it neither paid nor was stated by the"
-            " buyer. It is recorded in the audit log.",
-        ),
     )
 
 
 class RefundsSettleSchema(BaseSchema):
     """A transaction that paid refunds, of any orders."""
 
-    tx_hash = Text(required=True, validate=TX_HASH, metadata=documented(EXAMPLE_TX_HASH))
-    chain_id = Int(required=True, validate=Range(1, MAX_SAFE_INTEGER), metadata=documented(8453))
+    tx_hash = Text(EXAMPLE_TX_HASH, required=True, validate=TX_HASH)
+    chain_id = Int(8453, required=True, validate=Range(1, MAX_SAFE_INTEGER))
 
 
 class SettledOrderSchema(BaseSchema):
     """What the transaction paid back for one order in one token."""
 
     intent_id = an_id("pi_")
-    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
-    amount = fields.Integer(required=True, metadata=documented(5_000_000))
+    token_address = String(EXAMPLE_TOKEN)
+    amount = Number(5_000_000)
 
 
 class SettledRefundsSchema(BaseSchema):
     """What the transaction paid back."""
 
-    settled = fields.List(
-        fields.Nested(SettledOrderSchema),
-        required=True,
-        metadata={"description": "Each order for which it counts, now or by an earlier call."},
+    settled = ListOf(
+        SettledOrderSchema, "Each order for which it counts, now or by an earlier call."
     )
-    left = fields.Integer(
-        required=True,
-        metadata=documented(0, "Due orders that were not tried. Call again."),
-    )
+    left = Number(0, "Due orders that were not tried. Call again.")
 
 
 class RefundWaiveSchema(AccountFieldsSchema):
     """An amount that is written off. It must be what is due now."""
 
-    amount = Int(
-        required=True,
-        validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(5_000_000),
-    )
-    reason = Text(
-        required=True,
-        validate=[Length(1, 500), NOT_BLANK],
-        metadata=documented("Less than the network fee"),
-    )
+    amount = Int(5_000_000, required=True, validate=Range(1, MAX_SAFE_INTEGER))
+    reason = Text("Less than the network fee", required=True, validate=[Length(1, 500), NOT_BLANK])
 
 
 class RefundPayeeSchema(AccountFieldsSchema):
     """An address that the buyer told you, and why you enter it."""
 
-    address = Text(
-        required=True,
-        validate=ADDRESS,
-        metadata=documented(EXAMPLE_PAYER, "EIP-55, or all lower case."),
-    )
+    address = Text(EXAMPLE_PAYER, "EIP-55, or all lower case.", required=True, validate=ADDRESS)
     reason = Text(
-        required=True,
-        validate=[Length(1, 500), NOT_BLANK],
-        metadata=documented("Ada called: her mailbox is gone"),
+        "Ada called: her mailbox is gone", required=True, validate=[Length(1, 500), NOT_BLANK]
     )
 
 
@@ -282,10 +209,9 @@ class RefundByHandSchema(AccountFieldsSchema):
     """Whether a refund is paid by hand."""
 
     by_hand = Bool(
+        True,
+        "True: you pay it by hand, so it is on no list of payouts. False: you do not.",
         required=True,
-        metadata=documented(
-            True, "True: you pay it by hand, so it is on no list of payouts. False: you do not."
-        ),
     )
 
 
@@ -293,19 +219,16 @@ class RefundPassOverSchema(AccountFieldsSchema):
     """An id of the order that somebody used for something else, and the administrator's reason."""
 
     payer = Text(
-        required=True,
-        validate=ADDRESS,
-        metadata=documented(EXAMPLE_PAYER, "Who has used it: `payer` in `blocked`."),
+        EXAMPLE_PAYER, "Who has used it: `payer` in `blocked`.", required=True, validate=ADDRESS
     )
     payment_id = Text(
-        required=True,
-        validate=TX_HASH,
-        metadata=documented("0x" + "cd" * 32, "`payment_id` in `blocked`."),
+        "0x" + "cd" * 32, "`payment_id` in `blocked`.", required=True, validate=TX_HASH
     )
     reason = Text(
+        "A test payment of ours.",
+        "It is in the audit log.",
         required=True,
         validate=[Length(1, 500), NOT_BLANK],
-        metadata=documented("A test payment of ours.", "It is in the audit log."),
     )
 
 
@@ -313,64 +236,49 @@ class RefundsWaiveSchema(BaseSchema):
     """A limit: each refund of this amount or less is written off."""
 
     max_amount = Int(
+        10_000,
+        "In micro-units, for each order.",
         required=True,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(10_000, "In micro-units, for each order."),
     )
     chain_id = Int(
+        8453,
+        "Only refunds of this chain. Null: of all chains.",
         load_default=None,
         allow_none=True,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(8453, "Only refunds of this chain. Null: of all chains."),
     )
-    reason = Text(
-        required=True,
-        validate=[Length(1, 500), NOT_BLANK],
-        metadata=documented("Less than the network fee"),
-    )
+    reason = Text("Less than the network fee", required=True, validate=[Length(1, 500), NOT_BLANK])
 
 
 class WaivedRefundsSchema(BaseSchema):
     """How many refunds were written off by this call."""
 
-    waived = fields.Integer(required=True, metadata=documented(500, "Orders, 500 at most."))
-    amount = fields.Integer(required=True, metadata=documented(500, "Their sum."))
-    left = fields.Integer(
-        required=True,
-        metadata=documented(12, "Orders that are still due, up to the same limit. Call again."),
-    )
+    waived = Number(500, "Orders, 500 at most.")
+    amount = Number(500, "Their sum.")
+    left = Number(12, "Orders that are still due, up to the same limit. Call again.")
 
 
 class RefundAddressSchema(AccountFieldsSchema):
     """Where the buyer wants money back."""
 
-    address = Text(
-        required=True,
-        validate=ADDRESS,
-        metadata=documented(EXAMPLE_PAYER, "EIP-55, or all lower case."),
-    )
+    address = Text(EXAMPLE_PAYER, "EIP-55, or all lower case.", required=True, validate=ADDRESS)
     signature = Text(
+        None,
+        "Only after 409 signature_required: the signature of its `message` by `signer`, in hex."
+        " By a key (EIP-191) or a contract (EIP-1271).",
         load_default=None,
         allow_none=True,
         validate=Length(1, MAX_SIGNATURE),
-        metadata=documented(
-            None,
-            "Only after 409 signature_required: the signature of its `message` by `signer`, in hex."
-            " By a key (EIP-191) or a contract (EIP-1271).",
-        ),
     )
 
 
 class PaidRefundSchema(BaseSchema):
     """A transfer that was counted as a refund."""
 
-    tx_hash = fields.String(required=True, metadata=documented(EXAMPLE_TX_HASH))
-    log_index = fields.Integer(required=True, metadata=documented(12))
-    amount = fields.Integer(required=True, metadata=documented(5_000_000))
-    sender = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(EXAMPLE_ADDRESS, "Who paid. Null in refunds before version 2."),
-    )
-    recipient = fields.String(required=True, metadata=documented(EXAMPLE_PAYER))
-    created_at = Instant(required=True)
+    tx_hash = String(EXAMPLE_TX_HASH)
+    log_index = Number(12)
+    amount = Number(5_000_000)
+    sender = String(EXAMPLE_ADDRESS, "Who paid. Null in refunds before version 2.", nullable=True)
+    recipient = String(EXAMPLE_PAYER)
+    created_at = Moment()

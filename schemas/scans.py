@@ -6,10 +6,17 @@ from marshmallow import ValidationError, fields, validates_schema
 
 from schemas.base import (
     BaseSchema,
+    Choice,
     Instant,
     Int,
     Items,
+    ListOf,
+    Moment,
+    Number,
+    Part,
+    String,
     Text,
+    YesNo,
     an_id,
     documented,
     one_of,
@@ -37,40 +44,25 @@ class ScanSchema(BaseSchema):
     """One scan: a redemption by `qr`, by `code`, or by `admission_id` and `generation`; an undo."""
 
     nonce = Text(
+        _NONCE,
+        "A UUID. The same scan sent again gets the same result.",
         required=True,
         validate=UUID,
-        metadata=documented(_NONCE, "A UUID. The same scan sent again gets the same result."),
     )
     kind = one_of(
-        ScanKind,
-        required=True,
-        metadata={"description": "To redeem needs one way to name the admission, an undo `of`."},
+        ScanKind, "To redeem needs one way to name the admission, an undo `of`.", required=True
     )
-    qr = Text(
-        validate=Length(1, MAX_QR),
-        metadata=documented("T1:AB0-ZK...", "The text of the QR code."),
-    )
+    qr = Text("T1:AB0-ZK...", "The text of the QR code.", validate=Length(1, MAX_QR))
     code = Text(
-        validate=Length(1, 100),
-        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "The admission's code, as it was typed."),
+        "5m8r2t6w9y1a4c7e0g3j", "The admission's code, as it was typed.", validate=Length(1, 100)
     )
-    admission_id = Text(
-        validate=Length(1, 80), metadata=documented("adm_01hq3v5m8r2t6w9y1a4c7e0g3j")
-    )
-    generation = Int(validate=Range(1, 65_535), metadata=documented(1))
+    admission_id = Text("adm_01hq3v5m8r2t6w9y1a4c7e0g3j", validate=Length(1, 80))
+    generation = Int(1, validate=Range(1, 65_535))
     at = Instant(
-        metadata=documented(
-            "2026-12-01T18:30:00Z", "The device's clock. Required to redeem; default `sent_at`."
-        )
+        "The device's clock. Required to redeem; default `sent_at`.", example="2026-12-01T18:30:00Z"
     )
-    decided = one_of(
-        Decision,
-        metadata={"description": "If the device let the holder in by itself."},
-    )
-    of = Text(
-        validate=UUID,
-        metadata=documented(_NONCE, "Undo: the nonce of the scan that is undone."),
-    )
+    decided = one_of(Decision, "If the device let the holder in by itself.")
+    of = Text(_NONCE, "Undo: the nonce of the scan that is undone.", validate=UUID)
 
     def example(self) -> dict[str, Any]:
         """Return a scan of a QR code."""
@@ -93,10 +85,9 @@ class ScansSchema(BaseSchema):
     """Scans to carry out in their order, all or none."""
 
     sent_at = Instant(
+        "The device's clock now. It corrects the times of the scans.",
+        example="2026-12-01T18:30:02Z",
         required=True,
-        metadata=documented(
-            "2026-12-01T18:30:02Z", "The device's clock now. It corrects the times of the scans."
-        ),
     )
     scans = Items(fields.Nested(ScanSchema), required=True, validate=Length(1, MAX_SCANS, "items"))
     unsynced = unsynced()
@@ -106,35 +97,30 @@ class ScannedAdmissionSchema(BaseSchema):
     """The admission of a scan, with the generation that was presented."""
 
     id = an_id("adm_")
-    generation = fields.Integer(required=True, metadata=documented(1))
+    generation = Number(1)
     ticket_id = an_id("tkt_", attribute="ticket_type_id")
-    ticket_name = fields.String(required=True, metadata=documented("General admission"))
-    hand_out = fields.Boolean(
-        required=True,
-        metadata=documented(False, "It lets nobody in: it is to be handed out, as a T-shirt."),
-    )
+    ticket_name = String("General admission")
+    hand_out = YesNo(False, "It lets nobody in: it is to be handed out, as a T-shirt.")
 
 
 class ScanResultSchema(BaseSchema):
     """The answer to one scan."""
 
-    nonce = fields.String(required=True, metadata=documented(_NONCE))
-    outcome = one_of(ScanOutcome, required=True)
-    admission = fields.Nested(
+    nonce = String(_NONCE)
+    outcome = Choice(ScanOutcome)
+    admission = Part(
         ScannedAdmissionSchema,
-        required=True,
-        allow_none=True,
-        metadata=documented(ScannedAdmissionSchema().example(), "Null if it is unknown here."),
+        "Null if it is unknown here.",
+        example=ScannedAdmissionSchema().example(),
+        nullable=True,
     )
-    first_at = Instant(
-        required=True,
-        allow_none=True,
-        metadata=documented("2026-12-01T18:30:00Z", "When the holder came in. Null: not inside."),
+    first_at = Moment(
+        "When the holder came in. Null: not inside.", example="2026-12-01T18:30:00Z", nullable=True
     )
-    first_gate = fields.String(required=True, allow_none=True, metadata=documented("North"))
+    first_gate = String("North", nullable=True)
 
 
 class ScanResultsSchema(BaseSchema):
     """The results, in the order of the scans."""
 
-    results = fields.List(fields.Nested(ScanResultSchema), required=True)
+    results = ListOf(ScanResultSchema)

@@ -1,44 +1,28 @@
 """Schemas of health and readiness."""
 
-from marshmallow import fields
-
-from schemas.base import BaseSchema, Instant, documented
+from schemas.base import BaseSchema, ListOf, Moment, Number, String, YesNo
 
 
 class HealthSchema(BaseSchema):
     """The process responds."""
 
-    status = fields.String(required=True, metadata=documented("ok"))
+    status = String("ok")
 
 
 class CursorSchema(BaseSchema):
     """How far the worker has read a chain."""
 
-    chain_id = fields.Integer(required=True, metadata=documented(8453))
-    block_number = fields.Integer(required=True, allow_none=True, metadata=documented(21_000_000))
-    block_time = Instant(
-        required=True, allow_none=True, metadata=documented("2026-11-21T09:02:00Z")
+    chain_id = Number(8453)
+    block_number = Number(21_000_000, nullable=True)
+    block_time = Moment(example="2026-11-21T09:02:00Z", nullable=True)
+    age_seconds = Number(
+        2, "Seconds since the worker last read the chain. Null: never.", nullable=True
     )
-    age_seconds = fields.Integer(
-        required=True,
-        allow_none=True,
-        metadata=documented(2, "Seconds since the worker last read the chain. Null: never."),
+    refusal = String(description="Why the worker does not watch this chain.", nullable=True)
+    facilitator_refusal = String(
+        description="Why x402 is off, although the chain has a facilitator.", nullable=True
     )
-    refusal = fields.String(
-        required=True,
-        allow_none=True,
-        metadata={"description": "Why the worker does not watch this chain."},
-    )
-    facilitator_refusal = fields.String(
-        required=True,
-        allow_none=True,
-        metadata={"description": "Why x402 is off, although the chain has a facilitator."},
-    )
-    note = fields.String(
-        required=True,
-        allow_none=True,
-        metadata={"description": "What the operator can improve."},
-    )
+    note = String(description="What the operator can improve.", nullable=True)
 
 
 _STATUS = "`ready`, `read_only` (the database cannot be written: its disk is full) or `not_ready`."
@@ -47,13 +31,9 @@ _STATUS = "`ready`, `read_only` (the database cannot be written: its disk is ful
 class ReadinessSchema(BaseSchema):
     """Whether the service is ready."""
 
-    status = fields.String(required=True, metadata=documented("ready", _STATUS))
-    version = fields.String(
-        required=True, metadata=documented("1.1.0", "The release of the process that answers.")
-    )
-    database = fields.Boolean(required=True, metadata={"description": "The database responds."})
-    migrations = fields.Boolean(required=True, metadata={"description": "All are applied."})
-    writable = fields.Boolean(
-        required=True, metadata={"description": "A row was written in the last few seconds."}
-    )
-    chains = fields.List(fields.Nested(CursorSchema), required=True)
+    status = String("ready", _STATUS)
+    version = String("1.1.0", "The release of the process that answers.")
+    database = YesNo(description="The database responds.")
+    migrations = YesNo(description="All are applied.")
+    writable = YesNo(description="A row was written in the last few seconds.")
+    chains = ListOf(CursorSchema)

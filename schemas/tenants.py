@@ -1,19 +1,17 @@
 """Schemas of tenants."""
 
-from marshmallow import fields
-
 from schemas.base import (
     BaseSchema,
     Bool,
+    Choice,
     Fields,
-    Instant,
     Int,
+    Moment,
+    String,
     Text,
     an_email,
     an_http_url,
     an_id,
-    documented,
-    one_of,
     optional,
     shown,
 )
@@ -24,11 +22,7 @@ from ticketing.notification_types import SaleMails
 
 COLOR = r"^#[0-9A-Fa-f]{6}$"
 FIELDS: Fields = {
-    "name": Text(
-        required=True,
-        validate=[Length(1, 200), NOT_BLANK],
-        metadata=documented("Acme Events"),
-    ),
+    "name": Text("Acme Events", required=True, validate=[Length(1, 200), NOT_BLANK]),
     "contact_email": an_email(
         "hello@acme.example.org",
         description="Shown on pages and in mails. Answers to mails go there.",
@@ -37,69 +31,54 @@ FIELDS: Fields = {
     "terms_url": an_http_url("https://acme.example.org/terms"),
     "privacy_url": an_http_url("https://acme.example.org/privacy"),
     "legal_address": Text(
+        "Acme Events Ltd., 1 High Street, London",
         allow_none=True,
         validate=[Length(1, 500), NOT_BLANK],
-        metadata=documented("Acme Events Ltd., 1 High Street, London"),
     ),
     "tax_id": Text(
-        allow_none=True,
-        validate=[Length(1, 50), NOT_BLANK],
-        metadata=documented("GB123456789", "Shown on receipts."),
+        "GB123456789", "Shown on receipts.", allow_none=True, validate=[Length(1, 50), NOT_BLANK]
     ),
     "accent_color": Text(
+        "#1f4e79",
+        "The color of buttons and links. Pages shift it until text can be read.",
         allow_none=True,
         validate=Written(COLOR, "color", "Must be # and six hexadecimal digits."),
-        metadata=documented(
-            "#1f4e79", "The color of buttons and links. Pages shift it until text can be read."
-        ),
     ),
     "locale": a_locale("The language of pages and mails, if nothing else says it.", required=True),
-    "sale_mails": one_of(
+    "sale_mails": Choice(
         SaleMails,
-        required=True,
-        metadata=documented(
-            "daily",
-            "Mails to administrators about sales: about each that was paid, one a day about all, or"
-            " none.",
-        ),
+        "Mails to administrators about sales: about each that was paid, one a day about all, or"
+        " none.",
+        example="daily",
     ),
     "second_factor_required": Bool(
-        metadata=documented(
-            False,
-            "Administrators need a second factor: an app that shows codes, or a passkey."
-            " Those without one must set one up in the console first.",
-        ),
+        False,
+        "Administrators need a second factor: an app that shows codes, or a passkey. Those"
+        " without one must set one up in the console first.",
     ),
     "listed": Bool(
-        metadata=documented(
-            False,
-            "Programs that know no organizer may find your published events (`find_events` of MCP)."
-            " Unlisted events stay unlisted.",
-        ),
+        False,
+        "Programs that know no organizer may find your published events (`find_events` of MCP)."
+        " Unlisted events stay unlisted.",
     ),
     "early_confirmation": Bool(
-        metadata=documented(
-            True,
-            "Whether small orders are confirmed before their payment is final, if the doors open"
-            " more than 24 hours later.",
-        ),
+        True,
+        "Whether small orders are confirmed before their payment is final, if the doors open more"
+        " than 24 hours later.",
     ),
     "payment_tolerance_percent": Int(
+        0,
+        "How much of the amount of an order may be missing, in percent: the order is confirmed"
+        " nevertheless, if it is paid in time. It holds for later orders, and buyers never see"
+        " it.",
         required=True,
         validate=Range(0, MAX_TOLERANCE_PERCENT),
-        metadata=documented(
-            0,
-            "How much of the amount of an order may be missing, in percent: the order is confirmed"
-            " nevertheless, if it is paid in time. It holds for later orders, and buyers never see"
-            " it.",
-        ),
     ),
     "payment_tolerance_most": Int(
+        DEFAULT_TOLERANCE_MOST,
+        "The most that may be missing of an order, in micro-units.",
         required=True,
         validate=Range(0, MAX_TOLERANCE, "amount"),
-        metadata=documented(
-            DEFAULT_TOLERANCE_MOST, "The most that may be missing of an order, in micro-units."
-        ),
     ),
 }
 """The fields that organizers set.
@@ -119,8 +98,8 @@ class TenantSchema(BaseSchema):
     """A tenant as its administrators see it."""
 
     id = an_id("ten_")
-    slug = fields.String(required=True, metadata=documented("acme"))
-    created_at = Instant(required=True)
+    slug = String("acme")
+    created_at = Moment()
 
     class Meta:
         include = shown(FIELDS)

@@ -8,13 +8,18 @@ from marshmallow import ValidationError, fields, post_load, validates_schema
 from schemas.base import (
     BaseSchema,
     Bool,
+    Choice,
     Fields,
     Instant,
     Int,
     Items,
+    ListOf,
+    Moment,
+    Number,
+    String,
     Text,
+    YesNo,
     an_id,
-    documented,
     first_status,
     one_of,
     optional,
@@ -44,171 +49,133 @@ NOT_BOTH = FieldMessage("chain_id_or_ids", "Write either chain_id or chain_ids."
 DISTINCT = FieldMessage("distinct_chains", "Must have distinct networks.")
 
 PUBLIC_FIELDS: Fields = {
-    "name": Text(
-        required=True,
-        validate=[Length(1, 200), NOT_BLANK],
-        metadata=documented("General admission"),
-    ),
+    "name": Text("General admission", required=True, validate=[Length(1, 200), NOT_BLANK]),
     "description": Text(
-        load_default=None,
-        allow_none=True,
-        validate=Length(0, 1000),
-        metadata=documented("With a drink."),
+        "With a drink.", load_default=None, allow_none=True, validate=Length(0, 1000)
     ),
     "group_heading": Text(
+        "Festival passes",
+        "Shown once, above ticket types that follow each other and share it.",
         load_default=None,
         allow_none=True,
         validate=[Length(1, 100), NOT_BLANK],
-        metadata=documented(
-            "Festival passes", "Shown once, above ticket types that follow each other and share it."
-        ),
     ),
     "position": Int(
+        1,
+        "Lists are in this order, then in the order of creation. Default: that of the event's"
+        " last ticket type.",
         validate=Range(0, MAX_POSITION),
-        metadata=documented(
-            1,
-            "Lists are in this order, then in the order of creation. Default: that of the event's"
-            " last ticket type.",
-        ),
     ),
     "price_amount": Int(
+        25_000_000,
+        "Micro-units. With `free_price`: the least.",
         required=True,
         validate=Range(0, MAX_PRICE, "amount"),
-        metadata=documented(25_000_000, "Micro-units. With `free_price`: the least."),
     ),
     "free_price": Bool(
+        description="Whether the buyer may pay more than `price_amount`. That is then 0, or"
+        f" at least {LEAST_FREE_PRICE}.",
         load_default=False,
-        metadata={
-            "description": "Whether the buyer may pay more than `price_amount`. That is then 0, or"
-            f" at least {LEAST_FREE_PRICE}."
-        },
     ),
     "max_price_amount": Int(
+        None,
+        "Only with `free_price`: the most that a buyer may pay. Not below `price_amount`. Null:"
+        f" {MAX_PRICE}.",
         load_default=None,
         allow_none=True,
         validate=Range(LEAST_FREE_PRICE, MAX_PRICE, "amount"),
-        metadata=documented(
-            None,
-            "Only with `free_price`: the most that a buyer may pay. Not below `price_amount`. Null:"
-            f" {MAX_PRICE}.",
-        ),
     ),
     "admission": Bool(
+        description="Whether it lets somebody in. Otherwise it is handed out, and does not count"
+        " in the event's capacity. It cannot change after the first order or guest.",
         load_default=True,
-        metadata={
-            "description": "Whether it lets somebody in. Otherwise it is handed out, and does not"
-            " count in the event's capacity. It cannot change after the first order or guest."
-        },
     ),
     "requires_ticket": Bool(
-        load_default=False,
-        metadata={"description": "An order of it needs a ticket of admission too."},
+        description="An order of it needs a ticket of admission too.", load_default=False
     ),
     "chain_id": Int(
+        8453,
+        "An EIP-155 id: the first of `chain_ids`. May be null if the price is 0, and not for the"
+        " buyer to choose. To write it is to write `chain_ids` with it alone.",
         load_default=None,
         allow_none=True,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(
-            8453,
-            "An EIP-155 id: the first of `chain_ids`. May be null if the price is 0, and not for"
-            " the buyer to choose. To write it is to write `chain_ids` with it alone.",
-        ),
     ),
     "chain_ids": Items(
         Int(validate=Range(1, MAX_SAFE_INTEGER)),
+        "The networks (EIP-155 ids) on which buyers may pay, the proposed one first. Write either"
+        " this or `chain_id`.",
+        example=[8453, 137],
         validate=Length(1, MAX_TICKET_CHAINS, "items"),
-        metadata=documented(
-            [8453, 137],
-            "The networks (EIP-155 ids) on which buyers may pay, the proposed one first. Write"
-            " either this or `chain_id`.",
-        ),
     ),
     "transferable": Bool(load_default=True),
     "min_per_order": Int(
-        load_default=1,
-        validate=Range(1, MAX_PER_ORDER),
-        metadata=documented(1, "Must not be above `max_per_order`."),
+        1, "Must not be above `max_per_order`.", load_default=1, validate=Range(1, MAX_PER_ORDER)
     ),
     "max_per_order": Int(
-        load_default=DEFAULT_MAX_PER_ORDER,
-        validate=Range(1, MAX_PER_ORDER),
-        metadata=documented(DEFAULT_MAX_PER_ORDER),
+        DEFAULT_MAX_PER_ORDER, load_default=DEFAULT_MAX_PER_ORDER, validate=Range(1, MAX_PER_ORDER)
     ),
     "returns": one_of(
         ReturnPolicy,
+        "Whether holders can give a ticket back: `when_resold`, it is sold on when nothing else"
+        " is left, and only then they get their money. It counts for later orders.",
+        example="when_resold",
         load_default=ReturnPolicy.NONE,
-        metadata=documented(
-            "when_resold",
-            "Whether holders can give a ticket back: `when_resold`, it is sold on when nothing else"
-            " is left, and only then they get their money. It counts for later orders.",
-        ),
     ),
     "return_fee_percent": Int(
+        10,
+        "What the organizer keeps of a ticket that was given back.",
         load_default=0,
         validate=Range(0, MAX_RETURN_FEE_PERCENT),
-        metadata=documented(10, "What the organizer keeps of a ticket that was given back."),
     ),
     "deposit_amount": Int(
+        10_000_000,
+        "How much of the price comes back to who came, in micro-units. Not above `price_amount`."
+        " It counts for later orders.",
         load_default=0,
         validate=Range(0, MAX_PRICE, "amount"),
-        metadata=documented(
-            10_000_000,
-            "How much of the price comes back to who came, in micro-units. Not above"
-            " `price_amount`. It counts for later orders.",
-        ),
     ),
     "allow_waitinglist": Bool(
+        True,
+        "Whether people can wait for it once it is sold out. While anybody waits, nobody else can"
+        " buy it.",
         load_default=False,
-        metadata=documented(
-            True,
-            "Whether people can wait for it once it is sold out. While anybody waits, nobody else"
-            " can buy it.",
-        ),
     ),
     "sales_start_at": Instant(load_default=None, allow_none=True),
-    "sales_end_at": Instant(
-        load_default=None,
-        allow_none=True,
-        metadata={"description": "Must be after `sales_start_at`."},
-    ),
+    "sales_end_at": Instant("Must be after `sales_start_at`.", load_default=None, allow_none=True),
 }
 """The fields that organizers set and the public sees."""
 
 FIELDS: Fields = {
     **PUBLIC_FIELDS,
     "capacity": Int(
+        100,
+        "Null: unlimited.",
         load_default=None,
         allow_none=True,
         validate=Range(0, MAX_SAFE_INTEGER),
-        metadata=documented(100, "Null: unlimited."),
     ),
     "requires_key": Bool(
+        description="Preflight requires a credential with role `paywall` or higher.",
         load_default=False,
-        metadata={"description": "Preflight requires a credential with role `paywall` or higher."},
     ),
     "require_voucher": Bool(
-        load_default=False,
-        metadata=documented(False, "It is only sold with a voucher that names it."),
+        False, "It is only sold with a voucher that names it.", load_default=False
     ),
     "hide_without_voucher": Bool(
+        False,
+        "Without a voucher that names it, nobody sees that it exists. This also sets"
+        " `require_voucher`.",
         load_default=False,
-        metadata=documented(
-            False,
-            "Without a voucher that names it, nobody sees that it exists."
-            " This also sets `require_voucher`.",
-        ),
     ),
 }
 """All fields that organizers set."""
 
 _SHOWN_CHAINS: Fields = {
-    "chain_ids": fields.List(
+    "chain_ids": ListOf(
         fields.Integer(),
-        required=True,
-        metadata=documented(
-            [8453, 137],
-            "The networks on which buyers may pay, the proposed one first. Empty: none is stated.",
-        ),
+        "The networks on which buyers may pay, the proposed one first. Empty: none is stated.",
+        example=[8453, 137],
     )
 }
 
@@ -266,31 +233,22 @@ class TicketTypeSchema(BaseSchema):
 
     id = an_id("tkt_")
     event_id = an_id("evt_")
-    status = one_of(Publication, required=True)
-    held = fields.Integer(required=True, metadata=documented(2))
-    sold = fields.Integer(required=True, metadata=documented(40))
-    available = fields.Integer(required=True, allow_none=True, metadata=documented(58))
-    waiting = fields.Integer(
-        required=True, metadata=documented(0, "How many entries of its waiting list wait.")
-    )
-    obstacles = fields.List(
-        one_of(Obstacle),
-        required=True,
-        metadata={"description": "Why nobody can buy right now. Empty: on sale."},
-    )
-    warnings = fields.List(
+    status = Choice(Publication)
+    held = Number(2)
+    sold = Number(40)
+    available = Number(58, nullable=True)
+    waiting = Number(0, "How many entries of its waiting list wait.")
+    obstacles = ListOf(one_of(Obstacle), "Why nobody can buy right now. Empty: on sale.")
+    warnings = ListOf(
         one_of(TicketTypeWarning),
-        required=True,
-        metadata=documented(
-            [],
-            "`fee_exceeds_price`: on this network, to collect a payment may cost more than the"
-            " price. It is on sale all the same. `mail_not_configured`: nobody can join its waiting"
-            " list, because the service cannot send mail. `facilitator_unavailable`: programs"
-            " cannot buy it by x402, because the facilitator of a network cannot be used.",
-        ),
+        "`fee_exceeds_price`: on this network, to collect a payment may cost more than the price."
+        " It is on sale all the same. `mail_not_configured`: nobody can join its waiting list,"
+        " because the service cannot send mail. `facilitator_unavailable`: programs cannot buy it"
+        " by x402, because the facilitator of a network cannot be used.",
+        example=[],
     )
-    created_at = Instant(required=True)
-    updated_at = Instant(required=True)
+    created_at = Moment()
+    updated_at = Moment()
 
     class Meta:
         include = {**shown(FIELDS), **_SHOWN_CHAINS}
@@ -300,31 +258,17 @@ class PublicTicketTypeSchema(BaseSchema):
     """A published ticket type as the public sees it."""
 
     id = an_id("tkt_")
-    currency = fields.String(required=True, metadata=documented(CURRENCY))
-    decimals = fields.Integer(
-        required=True,
-        metadata=documented(
-            MICRO_UNIT_DECIMALS, "`price_amount` is in units of 10^-decimals of the currency."
-        ),
+    currency = String(CURRENCY)
+    decimals = Number(
+        MICRO_UNIT_DECIMALS, "`price_amount` is in units of 10^-decimals of the currency."
     )
-    availability = one_of(
+    availability = Choice(
         Availability,
-        required=True,
-        metadata={
-            "description": "`held`: nothing is left, but unpaid orders hold some of it, which may"
-            " come back."
-        },
+        "`held`: nothing is left, but unpaid orders hold some of it, which may come back.",
     )
-    waiting_list = fields.Boolean(
-        required=True,
-        metadata=documented(False, "Whether one can join its waiting list now."),
-    )
-    held_until = Instant(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            None, "Of `held`: when the first of these orders ends. Null: all of them are paid."
-        ),
+    waiting_list = YesNo(False, "Whether one can join its waiting list now.")
+    held_until = Moment(
+        "Of `held`: when the first of these orders ends. Null: all of them are paid.", example=None
     )
 
     class Meta:

@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from schemas.admissions import NewHolderSchema
-from schemas.base import BaseSchema, Instant, Text, an_id, documented
+from schemas.base import BaseSchema, Moment, String, Text, an_id
 from schemas.checks import Length
 
 _EXAMPLE_OFFER = "to_01hq3v5m8r2t6w9y1a4c7e0g3j_" + "5e" * 20
@@ -21,26 +21,21 @@ class TransferSchema(BaseSchema):
     """An offer as its sender sees it."""
 
     id = an_id("xfr_")
-    offer = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            _EXAMPLE_OFFER, "Secret. Accepts the admission once. Null in a repeat, if it has ended."
-        ),
+    offer = String(
+        _EXAMPLE_OFFER,
+        "Secret. Accepts the admission once. Null in a repeat, if it has ended.",
+        nullable=True,
     )
-    url = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(
-            f"https://tickets.example.org/x/{_EXAMPLE_OFFER}",
-            "A page that accepts the offer. Null if the service does not know its own address.",
-        ),
+    url = String(
+        f"https://tickets.example.org/x/{_EXAMPLE_OFFER}",
+        "A page that accepts the offer. Null if the service does not know its own address.",
+        nullable=True,
     )
-    expires_at = Instant(required=True, metadata=documented("2026-11-23T09:00:00Z"))
+    expires_at = Moment(example="2026-11-23T09:00:00Z")
 
 
 class TransferAcceptSchema(BaseSchema):
     """The offer, and the new holder. Fields of the holder that are missing become null."""
 
-    offer = Text(required=True, validate=Length(1, 200), metadata=documented(_EXAMPLE_OFFER))
+    offer = Text(_EXAMPLE_OFFER, required=True, validate=Length(1, 200))
     holder = fields.Nested(NewHolderSchema, load_default=dict)

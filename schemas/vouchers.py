@@ -6,14 +6,19 @@ from marshmallow import fields
 
 from schemas.base import (
     BaseSchema,
+    Choice,
     Fields,
     Instant,
     Int,
     Items,
+    ListOf,
+    Moment,
+    Number,
     PageQuery,
+    Part,
+    String,
     Text,
     an_id,
-    documented,
     one_of,
     optional,
     shown,
@@ -34,51 +39,53 @@ from ticketing.constants import (
 _CODE = "SPONSOR-7K4D"
 FIELDS: Fields = {
     "max_usages": Int(
+        1,
+        "For how many seats it is good, over all orders.",
         load_default=1,
         validate=Range(1, MAX_USAGES),
-        metadata=documented(1, "For how many seats it is good, over all orders."),
     ),
     "min_usages": Int(
+        1,
+        "The fewest seats of one order. Must not be above `max_usages`.",
         load_default=1,
         validate=Range(1, MAX_PER_ORDER),
-        metadata=documented(1, "The fewest seats of one order. Must not be above `max_usages`."),
     ),
     "valid_until": Instant(load_default=None, allow_none=True),
     "price_mode": one_of(
         PriceMode,
+        "`set`: a seat costs `value`, or its list price if that is lower. `subtract`: `value`"
+        " less. `percent`: so many percent less. `none`: it only opens ticket types.",
+        example="percent",
         load_default=PriceMode.NONE,
-        metadata=documented(
-            "percent",
-            "`set`: a seat costs `value`, or its list price if that is lower. `subtract`: `value`"
-            " less. `percent`: so many percent less. `none`: it only opens ticket types.",
-        ),
     ),
     "value": Int(
+        20,
+        "Micro-units, or whole percent from 1 to 100. Null with `none`.",
         load_default=None,
         allow_none=True,
         validate=Range(0, MAX_PRICE),
-        metadata=documented(20, "Micro-units, or whole percent from 1 to 100. Null with `none`."),
     ),
     "ticket_ids": Items(
         Text(validate=Length(1, 80)),
+        "Ticket types of this event. Null: all without `require_voucher`.",
+        example=None,
         load_default=None,
         allow_none=True,
         validate=Length(1, MAX_TICKET_TYPES_OF_VOUCHER, "items"),
-        metadata=documented(
-            None, "Ticket types of this event. Null: all without `require_voucher`."
-        ),
     ),
     "tag": Text(
+        "sponsors",
+        "To find and to count vouchers together.",
         load_default=None,
         allow_none=True,
         validate=[Length(1, 50), NOT_BLANK],
-        metadata=documented("sponsors", "To find and to count vouchers together."),
     ),
     "comment": Text(
+        None,
+        "For you. It is kept when people are erased: write no names.",
         load_default=None,
         allow_none=True,
         validate=[Length(1, 500), NOT_BLANK],
-        metadata=documented(None, "For you. It is kept when people are erased: write no names."),
     ),
 }
 """All fields that organizers set, besides the code."""
@@ -88,13 +95,11 @@ class VoucherCreateSchema(BaseSchema):
     """The request to create a voucher."""
 
     code = Text(
+        _CODE,
+        "Letters a to z, digits and hyphens. It is stored in upper case. Null: a random one.",
         load_default=None,
         allow_none=True,
         validate=CODE,
-        metadata=documented(
-            _CODE,
-            "Letters a to z, digits and hyphens. It is stored in upper case. Null: a random one.",
-        ),
     )
 
     class Meta:
@@ -104,12 +109,13 @@ class VoucherCreateSchema(BaseSchema):
 class VoucherBatchCreateSchema(BaseSchema):
     """The request to create vouchers with random codes."""
 
-    count = Int(required=True, validate=Range(1, MAX_VOUCHERS_AT_ONCE), metadata=documented(2))
+    count = Int(2, required=True, validate=Range(1, MAX_VOUCHERS_AT_ONCE))
     prefix = Text(
+        "SPONSOR",
+        "Each code begins with it and a hyphen.",
         load_default=None,
         allow_none=True,
         validate=CODE_PREFIX,
-        metadata=documented("SPONSOR", "Each code begins with it and a hyphen."),
     )
 
     class Meta:
@@ -128,33 +134,24 @@ class AuditedVoucherSchema(BaseSchema):
 
     id = an_id("vou_")
     event_id = an_id("evt_")
-    held = fields.Integer(required=True, metadata=documented(1, "Usages of unpaid orders."))
-    redeemed = fields.Integer(required=True, metadata=documented(0, "Usages of sold seats."))
-    status = one_of(VoucherStatus, required=True)
-    created_at = Instant(required=True)
-    updated_at = Instant(required=True)
+    held = Number(1, "Usages of unpaid orders.")
+    redeemed = Number(0, "Usages of sold seats.")
+    status = Choice(VoucherStatus)
+    created_at = Moment()
+    updated_at = Moment()
 
     class Meta:
         include = {
             **shown(FIELDS),
-            "ticket_ids": fields.List(
-                fields.String(),
-                required=True,
-                allow_none=True,
-                attribute="ticket_type_ids",
-                metadata=documented(None),
-            ),
+            "ticket_ids": ListOf(fields.String(), example=None, attribute="ticket_type_ids"),
         }
 
 
 class VoucherSchema(AuditedVoucherSchema):
     """A voucher as its organizer sees it."""
 
-    code = fields.String(
-        required=True,
-        allow_none=True,
-        attribute="shown_code",
-        metadata=documented(_CODE, "Null for a credential with the role `read`."),
+    code = String(
+        _CODE, "Null for a credential with the role `read`.", nullable=True, attribute="shown_code"
     )
 
 
@@ -164,12 +161,10 @@ class VoucherListQuery(PageQuery):
     status = one_of(VoucherStatus, load_default=None, allow_none=False)
     tag = Text(load_default=None, allow_none=False, validate=Length(1, 50))
     q = Text(
+        description="Text in the comment, or in the code if the credential sees codes.",
         load_default=None,
         allow_none=False,
         validate=Length(1, 100),
-        metadata={
-            "description": "Text in the comment, or in the code if the credential sees codes."
-        },
     )
 
 
@@ -177,48 +172,43 @@ class NewCodeSchema(BaseSchema):
     """A new voucher of a batch."""
 
     id = an_id("vou_")
-    code = fields.String(required=True, metadata=documented(_CODE))
+    code = String(_CODE)
 
 
 class VoucherBatchSchema(BaseSchema):
     """The vouchers of a batch."""
 
-    count = fields.Integer(required=True, metadata=documented(2))
-    tag = fields.String(required=True, allow_none=True, metadata=documented("sponsors"))
-    vouchers = fields.List(fields.Nested(NewCodeSchema), required=True)
+    count = Number(2)
+    tag = String("sponsors", nullable=True)
+    vouchers = ListOf(NewCodeSchema)
 
 
 class AuditedVoucherBatchSchema(BaseSchema):
     """A batch without its codes, as the audit log has it. `id` is the event's."""
 
     id = an_id("evt_")
-    count = fields.Integer(required=True, metadata=documented(2))
-    tag = fields.String(required=True, allow_none=True, metadata=documented("sponsors"))
-    voucher_ids = fields.List(fields.String(), required=True, metadata=documented([]))
+    count = Number(2)
+    tag = String("sponsors", nullable=True)
+    voucher_ids = ListOf(fields.String(), example=[])
 
 
 class VoucherTicketsQuery(PageQuery):
     """A code, and which page of ticket types to return."""
 
     voucher = Text(
-        required=True,
-        validate=Length(1, MAX_CODE_TYPED),
-        metadata=documented(_CODE, "The code, in any case."),
+        _CODE, "The code, in any case.", required=True, validate=Length(1, MAX_CODE_TYPED)
     )
 
 
 class VoucherPriceSchema(BaseSchema):
     """What a seat costs with the voucher."""
 
-    price_amount = fields.Integer(required=True, metadata=documented(20_000_000))
+    price_amount = Number(20_000_000)
 
 
 class VoucherTicketTypeSchema(PublicTicketTypeSchema):
     """A published ticket type as somebody with a voucher sees it."""
 
-    voucher: Any = fields.Nested(
-        VoucherPriceSchema,
-        required=True,
-        allow_none=True,
-        metadata={"description": "Null: the voucher is not for this ticket type."},
+    voucher: Any = Part(
+        VoucherPriceSchema, "Null: the voucher is not for this ticket type.", nullable=True
     )

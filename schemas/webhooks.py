@@ -6,15 +6,20 @@ from marshmallow import ValidationError, fields, validate, validates_schema
 
 from schemas.base import (
     BaseSchema,
+    Choice,
     Fields,
     Instant,
     Int,
     Items,
+    ListOf,
+    Moment,
+    Number,
     PageQuery,
+    String,
     Text,
+    YesNo,
     an_id,
     documented,
-    one_of,
     optional,
     shown,
 )
@@ -42,12 +47,10 @@ def _is_selection(types: list[str]) -> bool:
 
 _FIELDS: Fields = {
     "url": Text(
+        "https://shop.example.org/hooks",
+        "An https URL with port 443 or 8443, without credentials.",
         required=True,
         validate=[Length(1, 2048), HTTP_URL],
-        metadata=documented(
-            "https://shop.example.org/hooks",
-            "An https URL with port 443 or 8443, without credentials.",
-        ),
     ),
     "types": Items(
         Text(validate=validate.OneOf(_SELECTABLE, error=CHOICE)),
@@ -82,12 +85,9 @@ class WebhookRotateSchema(BaseSchema):
     """The request to give a webhook endpoint a new secret."""
 
     overlap_seconds = Int(
+        description="For how long requests are signed with the old secret too. 0: not at all.",
         load_default=DEFAULT_OVERLAP,
         validate=Range(0, MAX_OVERLAP),
-        metadata={
-            "description": "For how long requests are signed with the old secret too. 0: not at"
-            " all."
-        },
     )
     MAY_BE_ABSENT = True
 
@@ -100,12 +100,10 @@ class WebhookEnableSchema(BaseSchema):
     class Meta:
         include = {
             "from": Instant(
+                "Deliver what was recorded since then. Default: go on where it stopped."
+                f" Times are not exact: {_UNTIL_A_MINUTE}.",
+                example="2026-11-21T09:00:00Z",
                 attribute="since",
-                metadata=documented(
-                    "2026-11-21T09:00:00Z",
-                    "Deliver what was recorded since then. Default: go on where it stopped."
-                    f" Times are not exact: {_UNTIL_A_MINUTE}.",
-                ),
             )
         }
 
@@ -114,19 +112,16 @@ class WebhookResendSchema(BaseSchema):
     """Which notifications to send again: either `since` or `ids`."""
 
     since = Instant(
-        metadata=documented(
-            "2026-11-21T09:00:00Z",
-            "Everything that was recorded since then, in its order, without `ids`. Times are not"
-            f" exact: {_UNTIL_A_MINUTE}.",
-        )
+        "Everything that was recorded since then, in its order, without `ids`. Times are not"
+        f" exact: {_UNTIL_A_MINUTE}.",
+        example="2026-11-21T09:00:00Z",
     )
     ids = Items(
         Text(validate=Length(1, 80)),
+        "Ids of notifications, without `since`. Each is tried once.",
+        example=[_NOTIFICATION],
         attribute="notification_ids",
         validate=Length(1, MAX_RESENT, "items"),
-        metadata=documented(
-            [_NOTIFICATION], "Ids of notifications, without `since`. Each is tried once."
-        ),
     )
 
     def example(self) -> dict[str, Any]:
@@ -143,47 +138,29 @@ class WebhookSchema(BaseSchema):
     """A webhook endpoint without its secret."""
 
     id = an_id("whk_")
-    types = fields.List(
+    types = ListOf(
         fields.String(validate=validate.OneOf(_SELECTABLE)),
-        required=True,
+        example=["intent.confirmed"],
         attribute="type_names",
-        metadata=documented(["intent.confirmed"]),
     )
-    status = one_of(
-        WebhookStatus,
-        required=True,
-        metadata={
-            "description": "A failing endpoint is tried again by itself, a disabled one is not."
-        },
+    status = Choice(
+        WebhookStatus, "A failing endpoint is tried again by itself, a disabled one is not."
     )
-    disabled_reason = fields.String(
-        required=True, allow_none=True, metadata=documented(None, "Why it was disabled.")
-    )
-    failing_since = Instant(required=True, allow_none=True)
-    next_attempt_at = Instant(
-        required=True,
-        allow_none=True,
-        metadata={"description": "When a failing endpoint is tried again."},
-    )
-    delivered = fields.Integer(
-        required=True, metadata=documented(40, "How many deliveries it has accepted.")
-    )
-    position = fields.Integer(
-        required=True,
+    disabled_reason = String(None, "Why it was disabled.")
+    failing_since = Moment(nullable=True)
+    next_attempt_at = Moment("When a failing endpoint is tried again.", nullable=True)
+    delivered = Number(40, "How many deliveries it has accepted.")
+    position = Number(
+        120,
+        "The `sequence` of the last notification that it is done with: delivered, set aside, or"
+        " of another type.",
         attribute="sequence",
-        metadata=documented(
-            120,
-            "The `sequence` of the last notification that it is done with: delivered, set aside, or"
-            " of another type.",
-        ),
     )
-    previous_expires_at = Instant(
-        required=True,
-        allow_none=True,
-        metadata={"description": "Until when requests are signed with the previous secret too."},
+    previous_expires_at = Moment(
+        "Until when requests are signed with the previous secret too.", nullable=True
     )
-    created_at = Instant(required=True)
-    updated_at = Instant(required=True)
+    created_at = Moment()
+    updated_at = Moment()
 
     class Meta:
         include = {"url": shown(_FIELDS)["url"]}
@@ -192,15 +169,11 @@ class WebhookSchema(BaseSchema):
 class NewWebhookSchema(WebhookSchema):
     """A webhook endpoint with its secret. Only the response that makes the secret contains it."""
 
-    secret = fields.String(
-        required=True,
-        allow_none=True,
+    secret = String(
+        _SECRET,
+        "Verifies the signatures (Standard Webhooks). Null when an idempotent request is replayed.",
+        nullable=True,
         attribute="plaintext",
-        metadata=documented(
-            _SECRET,
-            "Verifies the signatures (Standard Webhooks). Null when an idempotent request is"
-            " replayed.",
-        ),
     )
 
 
@@ -220,35 +193,20 @@ class WebhookDeliverySchema(BaseSchema):
 
     id = an_id("whd_")
     webhook_id = an_id("whk_", attribute="endpoint_id")
-    notification_id = fields.String(
-        required=True, metadata=documented(_NOTIFICATION, "The header `webhook-id`.")
+    notification_id = String(_NOTIFICATION, "The header `webhook-id`.")
+    type = Choice(NotificationType)
+    status = Choice(DeliveryStatus)
+    manual = YesNo(
+        False, "Whether somebody asked for it (`test`, `resend`).", attribute="is_manual"
     )
-    type = one_of(NotificationType, required=True)
-    status = one_of(DeliveryStatus, required=True)
-    manual = fields.Boolean(
-        required=True,
-        attribute="is_manual",
-        metadata=documented(False, "Whether somebody asked for it (`test`, `resend`)."),
-    )
-    set_aside = fields.Boolean(
-        required=True,
+    set_aside = YesNo(
+        False,
+        "Whether the notification was refused several times and is not tried again by itself.",
         attribute="is_set_aside",
-        metadata=documented(
-            False,
-            "Whether the notification was refused several times and is not tried again by itself.",
-        ),
     )
-    created_at = Instant(required=True)
-    attempted_at = Instant(required=True, allow_none=True)
-    status_code = fields.Integer(required=True, allow_none=True, metadata=documented(500))
-    error = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented(None, "Why there is no answer."),
-    )
-    duration_ms = fields.Integer(required=True, allow_none=True, metadata=documented(120))
-    answer = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented("Internal error", "The beginning of the answer's body."),
-    )
+    created_at = Moment()
+    attempted_at = Moment(nullable=True)
+    status_code = Number(500, nullable=True)
+    error = String(None, "Why there is no answer.")
+    duration_ms = Number(120, nullable=True)
+    answer = String("Internal error", "The beginning of the answer's body.", nullable=True)

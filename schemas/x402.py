@@ -4,7 +4,18 @@ from typing import Any
 
 from marshmallow import fields, validates_schema
 
-from schemas.base import EXAMPLE_TOKEN, BaseSchema, Int, Text, an_id, documented
+from schemas.base import (
+    EXAMPLE_TOKEN,
+    BaseSchema,
+    Int,
+    ListOf,
+    Number,
+    String,
+    Text,
+    YesNo,
+    an_id,
+    documented,
+)
 from schemas.checks import Length, Range
 from schemas.intents import (
     PurchaseSchema,
@@ -25,16 +36,15 @@ class _OrderSchema(BaseSchema):
 
     buyer = fields.Nested(NewBuyerSchema, load_default=dict)
     max_amount = Int(
+        50_000_000,
+        "Reject the order if its total is higher.",
         load_default=None,
         validate=Range(0, MAX_SAFE_INTEGER),
-        metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
     answers = Answers(load_default=dict)
     locale = an_order_locale()
     voucher = Text(
-        load_default=None,
-        validate=Length(1, MAX_CODE_TYPED),
-        metadata=documented("SPONSOR-7K4D", "A voucher's code."),
+        "SPONSOR-7K4D", "A voucher's code.", load_default=None, validate=Length(1, MAX_CODE_TYPED)
     )
 
 
@@ -43,7 +53,7 @@ class X402OrderSchema(_OrderSchema):
 
     MAY_BE_ABSENT = True
 
-    quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
+    quantity = Int(2, load_default=1, validate=Range(1, MAX_PER_ORDER))
 
 
 class X402EventOrderSchema(_OrderSchema):
@@ -68,48 +78,30 @@ class X402EventOrderSchema(_OrderSchema):
 class X402SaleSchema(PurchaseSchema):
     """An order that is paid, or whose payment is on its way: then it has no admissions yet."""
 
-    client_secret = fields.String(
-        required=True,
-        metadata=documented("cs_" + "5e" * 32, "Send it as a bearer token to use the intent."),
-    )
+    client_secret = String("cs_" + "5e" * 32, "Send it as a bearer token to use the intent.")
 
 
 class X402NetworkSchema(BaseSchema):
     """A network on which x402 clients can pay."""
 
-    network = fields.String(required=True, metadata=documented("eip155:8453", "CAIP-2."))
-    asset = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN, "The token."))
+    network = String("eip155:8453", "CAIP-2.")
+    asset = String(EXAMPLE_TOKEN, "The token.")
 
 
 class X402ProductSchema(BaseSchema):
     """A ticket type that x402 clients can buy. For a free one, the network is null."""
 
     ticket_id = an_id("tkt_", attribute="ticket_type.id")
-    ticket = fields.String(required=True, attribute="ticket_type.name", metadata=documented("Seat"))
-    unit_amount = fields.Integer(
-        required=True, attribute="ticket_type.price_amount", metadata=documented(25_000_000)
-    )
-    min_per_order = fields.Integer(
-        required=True, attribute="ticket_type.min_per_order", metadata=documented(1)
-    )
-    max_per_order = fields.Integer(
-        required=True, attribute="ticket_type.max_per_order", metadata=documented(10)
-    )
-    network = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=documented("eip155:8453", "The first of `networks`."),
-    )
-    asset = fields.String(
-        required=True, allow_none=True, metadata=documented(EXAMPLE_TOKEN, "Its token.")
-    )
-    networks = fields.List(
-        fields.Nested(X402NetworkSchema),
-        required=True,
-        metadata=documented(
-            [{"network": "eip155:8453", "asset": EXAMPLE_TOKEN}],
-            "Where an x402 client can pay: all of an order on one of them. Empty if it is free.",
-        ),
+    ticket = String("Seat", attribute="ticket_type.name")
+    unit_amount = Number(25_000_000, attribute="ticket_type.price_amount")
+    min_per_order = Number(1, attribute="ticket_type.min_per_order")
+    max_per_order = Number(10, attribute="ticket_type.max_per_order")
+    network = String("eip155:8453", "The first of `networks`.", nullable=True)
+    asset = String(EXAMPLE_TOKEN, "Its token.", nullable=True)
+    networks = ListOf(
+        X402NetworkSchema,
+        "Where an x402 client can pay: all of an order on one of them. Empty if it is free.",
+        example=[{"network": "eip155:8453", "asset": EXAMPLE_TOKEN}],
     )
 
 
@@ -117,39 +109,34 @@ class X402OfferSchema(X402ProductSchema):
     """What a ticket costs, and how an x402 client buys it. For a free one, the network is null."""
 
     event_id = an_id("evt_", attribute="ticket_type.event_id")
-    event = fields.String(
-        required=True, attribute="ticket_type.event.title", metadata=documented("Summer Concert")
-    )
-    currency = fields.String(required=True, metadata=documented(CURRENCY))
-    url = fields.String(required=True, metadata=documented(f"{_ORIGIN}/tickets/{_TICKET}/orders"))
-    how_to_buy = fields.String(
-        required=True, metadata=documented("POST to `url` with an x402 client (version 2).")
-    )
+    event = String("Summer Concert", attribute="ticket_type.event.title")
+    currency = String(CURRENCY)
+    url = String(f"{_ORIGIN}/tickets/{_TICKET}/orders")
+    how_to_buy = String("POST to `url` with an x402 client (version 2).")
 
 
 class X402EventProductSchema(X402ProductSchema):
     """A ticket type of an event that x402 clients can buy, alone or with others."""
 
-    admission = fields.Boolean(
-        required=True,
+    admission = YesNo(
+        True,
+        "Whether it lets somebody in. False: it is handed out.",
         attribute="ticket_type.admission",
-        metadata=documented(True, "Whether it lets somebody in. False: it is handed out."),
     )
-    requires_ticket = fields.Boolean(
-        required=True,
+    requires_ticket = YesNo(
+        False,
+        "Whether the order needs a ticket of admission, too.",
         attribute="ticket_type.requires_ticket",
-        metadata=documented(False, "Whether the order needs a ticket of admission, too."),
     )
-    free_price = fields.Boolean(
-        required=True,
+    free_price = YesNo(
+        False,
+        "Whether `price_amount` of an item may be more than this.",
         attribute="ticket_type.free_price",
-        metadata=documented(False, "Whether `price_amount` of an item may be more than this."),
     )
-    max_price_amount = fields.Integer(
-        required=True,
-        allow_none=True,
+    max_price_amount = Number(
+        None,
+        "The most that `price_amount` may be. Null: no limit.",
         attribute="ticket_type.max_price_amount",
-        metadata=documented(None, "The most that `price_amount` may be. Null: no limit."),
     )
 
 
@@ -157,22 +144,11 @@ class X402EventOfferSchema(BaseSchema):
     """What of an event x402 clients can buy, and how."""
 
     event_id = an_id("evt_", attribute="event.id")
-    event = fields.String(
-        required=True, attribute="event.title", metadata=documented("Summer Concert")
+    event = String("Summer Concert", attribute="event.title")
+    carts = YesNo(True, "Whether one order may have several ticket types.", attribute="event.carts")
+    currency = String(CURRENCY)
+    tickets = ListOf(
+        X402EventProductSchema, "The ticket types, 100 at most.", example=[], attribute="products"
     )
-    carts = fields.Boolean(
-        required=True,
-        attribute="event.carts",
-        metadata=documented(True, "Whether one order may have several ticket types."),
-    )
-    currency = fields.String(required=True, metadata=documented(CURRENCY))
-    tickets = fields.List(
-        fields.Nested(X402EventProductSchema),
-        required=True,
-        attribute="products",
-        metadata=documented([], "The ticket types, 100 at most."),
-    )
-    url = fields.String(required=True, metadata=documented(f"{_ORIGIN}/events/{_EVENT}/orders"))
-    how_to_buy = fields.String(
-        required=True, metadata=documented("POST `items` to `url` with an x402 client.")
-    )
+    url = String(f"{_ORIGIN}/events/{_EVENT}/orders")
+    how_to_buy = String("POST `items` to `url` with an x402 client.")

@@ -11,18 +11,23 @@ from ticketing.errors import (
     Conflict,
     EmailPutBack,
     EventOver,
+    IdempotencyStillRunning,
     IntentReversed,
     InThePast,
     NoEmail,
     NotRedeemed,
     OwnerNotConfirmed,
+    PaymentSent,
     SecondFactorNeeded,
-    StillRunning,
     TooManyMessages,
     TooManyPayers,
     TooManyScans,
+    TransferOutdated,
+    TransferRefused,
     VoucherHeld,
     VoucherNotApplicable,
+    X402CallsUsed,
+    X402ShareHeld,
 )
 from ticketing.errors.box_office import BoxOfficeFull
 from ticketing.errors.oauth import TooManyApps
@@ -42,13 +47,6 @@ from ticketing.errors.waiting_list import (
     WaitingListFull,
 )
 from ticketing.services.access import passwords
-from ticketing.services.x402.errors import (
-    PaymentSent,
-    TransferOutdated,
-    TransferRefused,
-    X402CallsUsed,
-    X402ShareHeld,
-)
 
 pytestmark = pytest.mark.one_database
 
@@ -56,7 +54,7 @@ REFUSALS = orders.REFUSALS | tickets.REFUSALS | events.REFUSALS | money.REFUSALS
 
 PROVED_ELSEWHERE = {
     AlreadyPaying: "needs two networks: tests/payments/test_strays.py",
-    StillRunning: "needs a request that runs: tests/api/test_idempotency.py",
+    IdempotencyStillRunning: "needs a request that runs: tests/api/test_idempotency.py",
     IntentReversed: "needs a reorganization: tests/payments/test_reorganized.py",
     X402ShareHeld: "x402 only: tests/x402/test_ordering.py",
     EventOver: "its clock is moved: tests/api/test_obstacles.py",

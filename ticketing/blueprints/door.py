@@ -15,6 +15,7 @@ from ticketing.errors import (
     BoxOfficeFull,
     CapacityChanged,
     EventOver,
+    IdempotencyStillRunning,
     InsufficientRole,
     Invalid,
     NetworkUnavailable,
@@ -22,7 +23,6 @@ from ticketing.errors import (
     SalesEnded,
     SalesNotStarted,
     SoldOut,
-    StillRunning,
     TooManyScans,
     VoucherRequired,
 )
@@ -83,7 +83,7 @@ def read_manifest(query: dict[str, Any], tenant: str, event_id: str) -> Response
 @blp.post("/scans")
 @blp.arguments(ScansSchema)
 @blp.response(200, ScanResultsSchema)
-@blp.raises(StillRunning, TooManyScans)
+@blp.raises(IdempotencyStillRunning, TooManyScans)
 def scan(body: dict[str, Any], tenant: str, event_id: str) -> dict[str, Any]:
     """Redeem admissions, and undo that. Repeat a request freely: each nonce counts once."""
     caller = door_caller()

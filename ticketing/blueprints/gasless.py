@@ -7,21 +7,19 @@ from schemas.intents import DuePaymentSchema
 from ticketing.constants import IntentStatus
 from ticketing.errors import (
     ChainUnavailable,
+    GaslessNotEnabled,
     IntentCanceled,
     IntentExpired,
     IntentReversed,
     Invalid,
     NotFound,
-)
-from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services.x402 import gasless
-from ticketing.services.x402.errors import (
-    GaslessNotEnabled,
     PaymentSent,
     TransferOutdated,
     TransferRefused,
     X402CallsUsed,
 )
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services.x402 import gasless
 from ticketing.web import cors, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config

@@ -34,7 +34,7 @@ from schemas.scans import ScanResultSchema
 from schemas.ticket_types import PublicTicketTypeSchema
 from schemas.waiting_list import JoinedSchema
 from schemas.x402 import X402SaleSchema
-from ticketing.errors import BadRequest
+from ticketing.errors import MalformedJson
 from ticketing.mcp import buyer_tools, jsonrpc, organizer_tools, paid_tools, tools, versions
 from ticketing.mcp.jsonrpc import Code, Message, RpcError
 from ticketing.mcp.tools import Tool
@@ -178,7 +178,7 @@ def _answer() -> Response:
 def _body() -> Any:
     try:
         return parsing.json_of(request)
-    except BadRequest as error:
+    except MalformedJson as error:
         raise RpcError(Code.PARSE_ERROR, error.detail, status=400) from None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Response, jsonify, request
 
-from ticketing.errors import AppRefused, BadRequest, UnsupportedMediaType
+from ticketing.errors import AppRefused, MalformedJson, UnsupportedMediaType
 from ticketing.limits import CallClass
 from ticketing.services.oauth import client_documents, metadata
 from ticketing.services.oauth.answers import Answer, Pairs
@@ -81,9 +81,9 @@ def register() -> Response:
     try:
         sent = parsing.json_of(request)
         if not isinstance(sent, dict):
-            raise BadRequest
+            raise MalformedJson
         client = client_documents.register(sent, config().keyring)
-    except (BadRequest, UnsupportedMediaType, AppRefused) as error:
+    except (MalformedJson, UnsupportedMediaType, AppRefused) as error:
         return _failed("invalid_client_metadata", error.detail)
     body = {
         "client_id": client.client_id,

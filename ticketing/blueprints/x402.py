@@ -24,6 +24,7 @@ from ticketing.errors import (
     ChainUnavailable,
     EventOver,
     IntentReversed,
+    InvalidPayment,
     InWaitingRoom,
     KeyRequired,
     NeedsTicket,
@@ -32,6 +33,7 @@ from ticketing.errors import (
     NotFound,
     NotPayable,
     OneTypeOnly,
+    OrderEnded,
     OverMaxAmount,
     ReturnedUnpaid,
     SalesEnded,
@@ -47,19 +49,15 @@ from ticketing.errors import (
     VoucherInvalid,
     VoucherNotApplicable,
     VoucherRequired,
+    X402CallsUsed,
+    X402NotEnabled,
+    X402PaymentRequired,
+    X402ShareHeld,
 )
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.orders.lines import Wanted, all_wanted
 from ticketing.services.x402 import ordering, paying, payment_header
 from ticketing.services.x402.asked import Asked
-from ticketing.services.x402.errors import (
-    InvalidPayment,
-    OrderEnded,
-    SignatureRequired,
-    X402CallsUsed,
-    X402NotEnabled,
-    X402ShareHeld,
-)
 from ticketing.services.x402.ordering import Product, Shelf
 from ticketing.services.x402.sales import Sale
 from ticketing.web import cors, guesses, problems, secret_guards, waiting_room
@@ -115,7 +113,7 @@ _ANSWER_HEADERS: Mapping[int, Sequence[str]] = {
 @blp.get("/tickets/<ticket_id>/orders")
 @blp.response(200, X402OfferSchema)
 @blp.headers(request=(), response=_OFFER_HEADERS)
-@blp.raises(NotFound, X402NotEnabled, SignatureRequired)
+@blp.raises(NotFound, X402NotEnabled, X402PaymentRequired)
 def get_x402_offer(tenant: str, ticket_id: str) -> Product | Response:
     """Read what a ticket costs, and how an x402 client buys it. This holds nothing.
 
@@ -131,7 +129,7 @@ def get_x402_offer(tenant: str, ticket_id: str) -> Product | Response:
 
 _REFUSALS = (
     InvalidPayment,
-    SignatureRequired,
+    X402PaymentRequired,
     NotFound,
     X402NotEnabled,
     SoldOut,
@@ -187,7 +185,7 @@ def order_by_x402(body: dict[str, Any], tenant: str, ticket_id: str) -> Answer:
 @blp.get("/events/<event_id>/orders")
 @blp.response(200, X402EventOfferSchema)
 @blp.headers(request=(), response=_OFFER_HEADERS)
-@blp.raises(NotFound, X402NotEnabled, SignatureRequired)
+@blp.raises(NotFound, X402NotEnabled, X402PaymentRequired)
 def get_x402_event_offer(tenant: str, event_id: str) -> Shelf | Response:
     """Read what of an event x402 clients can buy, and how. This holds nothing.
 
@@ -229,7 +227,7 @@ def _sell(tenant: str, asked: Asked) -> Answer:
             else:
                 payment = payment_header.parse(header)
                 sale = paying.pay(tenant_of_path(), asked, payment, digests, config())
-    except SignatureRequired as error:
+    except X402PaymentRequired as error:
         return _required(error)
     return _answer(sale, tenant)
 
@@ -244,7 +242,7 @@ def _offered(found: _Offer, schema: BaseSchema, asked: Asked) -> _Offer | Respon
     return _required(error)
 
 
-def _required(error: SignatureRequired) -> Response:
+def _required(error: X402PaymentRequired) -> Response:
     response = problems.of_ticketing_error(error)
     response.headers[REQUIRED] = _encoded(error.requirements)
     return response

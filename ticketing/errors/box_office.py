@@ -4,7 +4,4 @@ from ticketing.errors.base import Conflict
 
 
 class BoxOfficeFull(Conflict):
-    """The device would hold more unpaid seats than it may have."""
-
-    code = "box_office_full"
     detail = "This device holds too many unpaid seats. Cancel some orders, or wait five minutes."

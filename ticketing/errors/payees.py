@@ -6,7 +6,6 @@ from ticketing.errors.base import Conflict
 class SignatureRequired(Conflict):
     """Nobody can be told that a proven payee is replaced. `signer` must sign the `message`."""
 
-    code = "signature_required"
     detail = (
         "Nobody can be told about this change. Send a signature of `message` by the account that"
         " paid, `signer`, or ask the organizer to enter the address."
@@ -16,12 +15,8 @@ class SignatureRequired(Conflict):
 class RefundAddressFixed(Conflict):
     """The order's link alone can change no payee any more, and nobody can confirm a change."""
 
-    code = "refund_address_fixed"
     detail = "Nobody can confirm this change. Ask the organizer to enter the address."
 
 
 class TooManyPayers(Conflict):
-    """As many payments of an order were told as it keeps."""
-
-    code = "too_many_payers"
     detail = "No more payments can be told for this order. They count without it."

@@ -10,10 +10,9 @@ from typing import Any
 from marshmallow import ValidationError
 
 from schemas.base import BaseSchema
-from ticketing.errors import TicketingError, Unauthenticated
+from ticketing.errors import TicketingError, Unauthenticated, X402PaymentRequired
 from ticketing.roles import Role
 from ticketing.services.access.callers import Caller
-from ticketing.services.x402.errors import SignatureRequired
 from ticketing.web import auth, event_scope, openapi, problems
 from ticketing.web.context import caller_or_none
 from ticketing.web.parsing import invalid
@@ -23,7 +22,7 @@ Run = Callable[[dict[str, Any]], Any]
 """It gets the checked arguments, and returns what the tool's schema dumps."""
 
 PaidRun = Callable[[dict[str, Any], Any], tuple[Any, Result | None]]
-"""It also gets the payment, or None, and returns the receipt, too. It raises SignatureRequired."""
+"""It also gets the payment, or None, and returns the receipt. X402PaymentRequired."""
 
 PAYMENT, RECEIPT = "x402/payment", "x402/payment-response"
 """What a client and we send in `_meta` (x402, transport MCP)."""
@@ -90,7 +89,7 @@ def call(tool: Tool, arguments: Any, meta: Mapping[str, Any]) -> dict[str, Any]:
         found, receipt = run(checked, meta.get(PAYMENT))
         more = {} if receipt is None else {"_meta": {RECEIPT: receipt}}
         return _content(tool.result().dump(found)) | more
-    except SignatureRequired as error:
+    except X402PaymentRequired as error:
         return _payment_required(error)
     except TicketingError as error:
         problem = problems.of_ticketing_error(error).get_json()
@@ -115,7 +114,7 @@ def _checked(tool: Tool, arguments: Any) -> dict[str, Any]:
     return checked
 
 
-def _payment_required(error: SignatureRequired) -> dict[str, Any]:
+def _payment_required(error: X402PaymentRequired) -> dict[str, Any]:
     """Return what to pay, as x402 clients of MCP read it."""
     wrapped = {"code": 402, "message": error.detail, "data": error.requirements}
     text = json.dumps({"x402/error": wrapped}, ensure_ascii=False)

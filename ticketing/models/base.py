@@ -51,6 +51,13 @@ def holds_text(column: Field[Any], text: str) -> Expression:
     return found
 
 
+def all_but(*left_out: Field[Any]) -> tuple[Field[Any], ...]:
+    """Return the columns of a model without some of them. A new column is among them at once."""
+    names = {column.name for column in left_out}
+    columns = left_out[0].model._meta.sorted_fields
+    return tuple(column for column in columns if column.name not in names)
+
+
 class BaseModel(Model):
     """A table of this service."""
 

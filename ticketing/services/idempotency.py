@@ -14,14 +14,14 @@ Example: Ada orders with key K in the header, and her connection breaks before t
 
     10:00:00  her request claims K, creates the order, and stores its response 201 for K
     10:00:05  she repeats the request: the stored 201 answers, and there is no second order
-    10:00:07  she uses K for two tickets instead of one: KeyReused
+    10:00:07  she uses K for two tickets instead of one: IdempotencyKeyReused
 
 A response without an effect is not stored. A client without a credential has a bound of stored
 responses a day, and an order has one: else one client could fill the disk. On Postgres, forms that
 run at the same time do not count each other.
 
 If the process was killed before it stored the response, there is no order. A repeat gets
-StillRunning until 10:01:00. Then it takes over the claim and creates the order.
+IdempotencyStillRunning until 10:01:00. Then it takes over the claim and creates the order.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ticketing import clock
 from ticketing.constants import KEYS_PER_ORDER
 from ticketing.db import pruning
 from ticketing.db.connection import UNAVAILABLE
-from ticketing.errors import KeyReused, StillRunning, TooManyRequests
+from ticketing.errors import IdempotencyKeyReused, IdempotencyStillRunning, TooManyRequests
 from ticketing.limits import WIDE_FACTOR
 from ticketing.models.base import UtcDateTimeField
 from ticketing.models.idempotency import IdempotencyKey
@@ -93,8 +93,9 @@ def claim(claims: Sequence[Claim], owner: Owner | None = None) -> Answer | None:
     """Claim a request. Return the stored response, or None if the request may run now.
 
     There are two claims while there are two SECRET_KEYs, because another host may know only one.
-    `owner`: None if the request has a credential. KeyReused for another body. StillRunning while
-    the first request is running. TooManyRequests if the owner has too many stored responses.
+    `owner`: None if the request has a credential. IdempotencyKeyReused for another body.
+    IdempotencyStillRunning while the first request is running. TooManyRequests if the owner has too
+    many stored responses.
     """
     give_up_later()
     digests: list[str] = []
@@ -124,8 +125,8 @@ def claim_within(claims: Sequence[Claim], owner: Owner | None) -> Answer | None:
     """Do the same as a part of the current transaction, which removes the claim if it fails.
 
     If another transaction has the claim, wait for its end. Whatever is returned, call `keep` for
-    all claims: one of them may be new. Before the transaction, call `give_up_later`. KeyReused,
-    TooManyRequests.
+    all claims: one of them may be new. Before the transaction, call `give_up_later`.
+    IdempotencyKeyReused, TooManyRequests.
     """
     stored, now = None, clock.now()
     for place, one in enumerate(_in_order(claims)):
@@ -155,9 +156,9 @@ def _claim_one(one: Claim, owner: Owner | None, now: datetime) -> Answer | None:
         return None
     first: IdempotencyKey | None = _find.first(digest=one.digest)
     if first is not None and first.request_digest != one.request_digest:
-        raise KeyReused
+        raise IdempotencyKeyReused
     if first is None or first.status is None or first.body is None:
-        raise StillRunning
+        raise IdempotencyStillRunning
     return Answer(first.status, first.body)
 
 

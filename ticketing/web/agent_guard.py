@@ -4,7 +4,13 @@ from dataclasses import dataclass
 
 from flask import g, request
 
-from ticketing.errors import TicketingError, TooManyRequests, Unauthenticated
+from ticketing.errors import (
+    CrossOrigin,
+    MisdirectedRequest,
+    TicketingError,
+    TooManyRequests,
+    Unauthenticated,
+)
 from ticketing.limits import CallClass
 from ticketing.services.access.callers import Caller
 from ticketing.services.oauth import connected_apps, metadata
@@ -24,6 +30,8 @@ from ticketing.web.secret_guards import sends_credential
 
 class AgentUnauthenticated(Unauthenticated):
     """An agent has no valid credential. The challenge says where to get one (RFC 9728, 5.1)."""
+
+    code = Unauthenticated.code
 
     def __init__(self) -> None:
         """Name the metadata of the resource that was asked for."""
@@ -66,7 +74,7 @@ class Agent:
 
     def errors(self, method: str, view: str) -> list[type[TicketingError]]:
         """Return the errors that it may raise."""
-        return [Unauthenticated, origin.CrossOrigin, origin.Misdirected, TooManyRequests]
+        return [Unauthenticated, CrossOrigin, MisdirectedRequest, TooManyRequests]
 
 
 def _caller() -> Caller:

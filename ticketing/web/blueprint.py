@@ -12,11 +12,11 @@ from schemas.base import BaseSchema
 from ticketing.bodies import max_body_bytes
 from ticketing.errors import (
     PROBLEM_CONTENT_TYPE,
-    BadRequest,
+    BodyTooLarge,
+    IdempotencyKeyReused,
+    IdempotencyStillRunning,
     Invalid,
-    KeyReused,
-    PayloadTooLarge,
-    StillRunning,
+    MalformedJson,
     TicketingError,
     UnsupportedMediaType,
 )
@@ -236,9 +236,9 @@ class ApiBlueprint(Blueprint):
         operation, name = operation_of(view), view.__name__
         errors = [*operation.errors, *self.guard.errors(method, name)]
         if method != "get":
-            errors.append(PayloadTooLarge)
+            errors.append(BodyTooLarge)
         if operation.has_body:
-            errors += [BadRequest, UnsupportedMediaType]
+            errors += [MalformedJson, UnsupportedMediaType]
         if operation.uploads:
             errors.append(UnsupportedMediaType)
         if operation.has_arguments:
@@ -255,10 +255,10 @@ class ApiBlueprint(Blueprint):
         parameters = [dict(each) for each in operation.parameters]
         if operation.is_idempotent:
             parameters.append(_IDEMPOTENCY_KEY)
-            errors += [StillRunning, KeyReused, Invalid]
+            errors += [IdempotencyStillRunning, IdempotencyKeyReused, Invalid]
         if operation.keeps_order_key:
             parameters.append({**_IDEMPOTENCY_KEY, "description": _ORDER_KEY})
-            errors += [KeyReused, Invalid]
+            errors += [IdempotencyKeyReused, Invalid]
         if parameters:
             document["parameters"] = parameters
         responses: dict[int | str, Any] = {}

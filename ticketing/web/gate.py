@@ -6,7 +6,7 @@ from http import HTTPStatus
 from flask import Response, request
 
 from ticketing.bodies import ACCEPT_BODY
-from ticketing.errors import NotFound, PayloadTooLarge
+from ticketing.errors import BodyTooLarge, NotFound
 from ticketing.limits import CallClass
 from ticketing.web import rate_limit
 from ticketing.web.auth import Guard
@@ -19,7 +19,7 @@ def check_request(
     """Check the current request: its size, `first`, its guard, its caller's limit, its path.
 
     `body` is what the error calls a body that exceeds `max_bytes`. A request that `first` or the
-    guard refuses counts, too. PayloadTooLarge, TooManyRequests, NotFound, and their errors.
+    guard refuses counts, too. BodyTooLarge, TooManyRequests, NotFound, and their errors.
 
     Return the answer to send instead of the view's: the server has read the head of an upload only,
     and asks whether to read its body. Then the same request comes again, with the body.
@@ -27,7 +27,7 @@ def check_request(
     request.max_content_length = max_bytes
     if (request.content_length or 0) > max_bytes:
         rate_limit.count(CallClass.PUBLIC)
-        raise PayloadTooLarge(f"The {body} exceeds {max_bytes // 1024} KiB.")
+        raise BodyTooLarge(f"The {body} exceeds {max_bytes // 1024} KiB.")
     try:
         if first is not None:
             first()

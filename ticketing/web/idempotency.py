@@ -57,7 +57,7 @@ class _RolledBack(Exception):
 def idempotent(view: View) -> View:
     """Run the view once per Idempotency-Key, in one transaction. Replay its response on a repeat.
 
-    Invalid for a malformed key, KeyReused, StillRunning.
+    Invalid for a malformed key, IdempotencyKeyReused, IdempotencyStillRunning.
     """
     return _decorate(view, write_transaction)
 
@@ -101,7 +101,8 @@ def was_sent(key: str) -> bool:
 def once_for_content(key: str, content: str, act: Callable[[], str]) -> str:
     """Do the same for a key that is a part of the body, of a client without a credential.
 
-    `content` is what must be the same in a repeat. KeyReused for other content. StillRunning.
+    `content` is what must be the same in a repeat. IdempotencyKeyReused for other content.
+    IdempotencyStillRunning.
     """
     return _once(_claims_of(_ANONYMOUS, key, content), act)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ticketing.errors import TicketingError, TooManyRequests
+from ticketing.errors import HttpsNeeded, MisdirectedRequest, TicketingError, TooManyRequests
 from ticketing.limits import CallClass
 from ticketing.web import origin
 from ticketing.web.auth import Counts, Security
@@ -15,7 +15,7 @@ class OAuthClient:
     counts_as: CallClass
 
     def check(self) -> None:
-        """Check the host, and that no token travels unprotected. Misdirected; HttpsNeeded."""
+        """Check the host and that no token travels unprotected. MisdirectedRequest, HttpsNeeded."""
         origin.check_host()
         origin.check_transport()
 
@@ -29,4 +29,4 @@ class OAuthClient:
 
     def errors(self, method: str, view: str) -> list[type[TicketingError]]:
         """Return the errors that it may raise."""
-        return [origin.Misdirected, origin.HttpsNeeded, TooManyRequests]
+        return [MisdirectedRequest, HttpsNeeded, TooManyRequests]

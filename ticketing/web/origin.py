@@ -9,31 +9,8 @@ from urllib.parse import urlsplit
 from flask import request
 
 from ticketing.config import is_loopback
-from ticketing.errors import Forbidden, TicketingError
+from ticketing.errors import CrossOrigin, HttpsNeeded, MisdirectedRequest
 from ticketing.web.context import config
-
-
-class Misdirected(TicketingError):
-    """The request's Host is not the one of this service's pages (RFC 9110, 15.5.20)."""
-
-    status = 421
-    title = "Misdirected request"
-    code = "misdirected_request"
-    detail = "This address does not belong to this service. Use the address in PUBLIC_URL."
-
-
-class CrossOrigin(Forbidden):
-    """A page of another site sent the form."""
-
-    code = "cross_origin"
-    detail = "This form was not sent from this site. Open the page again, and send it from there."
-
-
-class HttpsNeeded(Forbidden):
-    """The console was opened over plain HTTP from another machine."""
-
-    code = "https_needed"
-    detail = "The console needs https: a password would be readable on its way."
 
 
 def origin() -> str:
@@ -42,12 +19,12 @@ def origin() -> str:
 
 
 def check_host() -> None:
-    """Raise Misdirected if the request was sent to another host. Protects against rebinding."""
+    """Raise MisdirectedRequest for a request to another host. Protects against rebinding."""
     url = urlsplit(config().public_url or "")
     if url.scheme != "https" and _is_loopback():
         return
     if not url.netloc or _host_of(request.host, url.scheme) != _host_of(url.netloc, url.scheme):
-        raise Misdirected
+        raise MisdirectedRequest
 
 
 def check_same_origin() -> None:

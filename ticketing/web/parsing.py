@@ -12,7 +12,7 @@ from werkzeug.datastructures import MultiDict
 
 from ticketing import nesting
 from ticketing.constants import MAX_NAME_SHOWN, MAX_UNKNOWN_NAMED
-from ticketing.errors import BadRequest, FieldMessage, Invalid, UnsupportedMediaType
+from ticketing.errors import FieldMessage, Invalid, MalformedJson, UnsupportedMediaType
 
 MAX_MEMBERS = 100
 """Of one object. No request needs so many, and each unknown one costs time and is named."""
@@ -21,9 +21,9 @@ MAX_MEMBERS = 100
 class StrictParser(FlaskParser):
     """webargs' parser, with stricter rules.
 
-    UnsupportedMediaType for a body that is not declared as JSON. BadRequest for a body that is not
-    JSON in UTF-8 (RFC 8259), repeats a member or has more than MAX_MEMBERS in one object. Invalid
-    for invalid and unknown fields.
+    UnsupportedMediaType for a body that is not declared as JSON. MalformedJson for a body that is
+    not JSON in UTF-8 (RFC 8259), repeats a member or has more than MAX_MEMBERS in one object.
+    Invalid for invalid and unknown fields.
     """
 
     DEFAULT_UNKNOWN_BY_LOCATION = {"json": None, "query": None}
@@ -60,7 +60,7 @@ class StrictParser(FlaskParser):
 
 
 def json_of(req: Request) -> Any:
-    """Return the JSON in a body. UnsupportedMediaType, BadRequest."""
+    """Return the JSON in a body. UnsupportedMediaType, MalformedJson."""
     if not req.is_json:
         raise UnsupportedMediaType
     if req.headers.get("Content-Encoding", "identity").lower() != "identity":
@@ -69,12 +69,12 @@ def json_of(req: Request) -> Any:
     try:
         body = req.get_data()
         if nesting.is_too_deep(body):
-            raise BadRequest
+            raise MalformedJson
         return json.loads(
             body.decode(), object_pairs_hook=_members, parse_constant=_reject_constant
         )
     except ValueError:
-        raise BadRequest from None
+        raise MalformedJson from None
 
 
 def invalid(messages: dict[Any, Any]) -> Invalid:

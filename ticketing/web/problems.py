@@ -15,17 +15,17 @@ from ticketing.db.connection import UNAVAILABLE, close_broken_connection
 from ticketing.errors import (
     INTERNAL_ERROR_DETAIL,
     PROBLEM_CONTENT_TYPE,
+    BodyTooLarge,
     DatabaseUnavailable,
     Invalid,
     NotFound,
-    PayloadTooLarge,
     TicketingError,
     Unauthenticated,
     problem_body,
 )
 from ticketing.web.context import request_id
 
-_DOMAIN_ERRORS: dict[int, type[TicketingError]] = {404: NotFound, 413: PayloadTooLarge}
+_DOMAIN_ERRORS: dict[int, type[TicketingError]] = {404: NotFound, 413: BodyTooLarge}
 
 _SCHEMA = ProblemSchema()
 _EXAMPLE = _SCHEMA.example()

@@ -16,6 +16,7 @@ from ticketing.errors import (
     InsufficientRole,
     LimitedToEvents,
     SecondFactorMissing,
+    SessionChanged,
     Unauthenticated,
 )
 from ticketing.limits import CallClass
@@ -34,13 +35,6 @@ from ticketing.web.event_scope import NO_EVENT, EventScope
 
 SIGN_IN = "/console/sign-in"
 SECOND_FACTOR = "/console/account/second-factor"
-
-
-class SessionChanged(Forbidden):
-    """A form of another session was sent."""
-
-    code = "session_changed"
-    detail = "You have signed in again since this page was opened. Open the page again."
 
 
 @dataclass(frozen=True)

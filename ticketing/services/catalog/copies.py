@@ -10,14 +10,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from peewee import IntegrityError, chunked
+from peewee import Field, IntegrityError, chunked
 
 from ticketing import clock, ids
 from ticketing.config import Config
 from ticketing.constants import Ask, Publication
 from ticketing.db.connection import write_transaction
 from ticketing.errors import FieldMessage, Invalid, SlugTaken
-from ticketing.models.base import BaseModel
+from ticketing.models.base import BaseModel, all_but
 from ticketing.models.events import Event
 from ticketing.models.questions import Question, QuestionOption
 from ticketing.models.tenants import Tenant
@@ -27,65 +27,30 @@ from ticketing.services.catalog import events, obstacles, series
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import questions
 
-_EVENT = (
-    "title",
-    "description",
-    "description_html",
-    "description_plain",
-    "type",
-    "venue",
-    "timezone",
-    "online_join_url",
-    "capacity",
-    "carts",
-    "crowds",
-    "order_questions",
-    "attendee_questions",
-    "reminder_hours",
-    "waiting_list_hours",
-    "waiting_room",
-    "deposits_release",
-    "image_digest",
-    "visibility",
-    "locale",
+_EVENT = all_but(
+    Event.was_published,
+    Event.is_queueing,
+    Event.reminded_at,
+    Event.questions_reminded_at,
+    Event.deposits_run_at,
+    Event.deposits_running,
+    Event.erasure_due_at,
+    Event.erasure_tried_at,
+    Event.erased_at,
 )
-"""What a copy has as the original has it."""
+_TICKET_TYPE = all_but(
+    TicketType.held,
+    TicketType.sold,
+    TicketType.offered,
+    TicketType.taken,
+    TicketType.returned_wanted_at,
+    TicketType.waiting,
+    TicketType.idle,
+    TicketType.event_changes,
+)
+_QUESTION = all_but(Question.archived_at)
+"""What a copy has as the original has it: not what has happened to that."""
 
-_TICKET_TYPE = (
-    "name",
-    "description",
-    "group_heading",
-    "position",
-    "price_amount",
-    "free_price",
-    "max_price_amount",
-    "admission",
-    "requires_ticket",
-    "require_voucher",
-    "hide_without_voucher",
-    "chain_id",
-    "several_chains",
-    "transferable",
-    "requires_key",
-    "status",
-    "capacity",
-    "min_per_order",
-    "max_per_order",
-    "returns",
-    "return_fee_percent",
-    "deposit_amount",
-    "allow_waitinglist",
-)
-_QUESTION = (
-    "identifier",
-    "question",
-    "help_text",
-    "type",
-    "required",
-    "ask",
-    "position",
-    "show_at_door",
-)
 _DATE_IN_SLUG = re.compile(r"-[0-9]{4}-[0-9]{2}-[0-9]{2}(-[0-9]{4})?$")
 _ROWS_AT_ONCE = 500
 """A statement may have some ten thousand parameters."""
@@ -211,11 +176,15 @@ def _wrong(place: int, code: str, text: str) -> Invalid:
     return Invalid({f"starts.{place}": [FieldMessage(code, text)]})
 
 
+def _copied(original: BaseModel, columns: Sequence[Field[Any]]) -> Row:
+    """Return the values of some columns. Not by `getattr`: of a foreign key it reads the row."""
+    return {column.name: original.__data__[column.name] for column in columns}
+
+
 def _add_event(rows: _Rows, event: Event, own: Row) -> Row:
     now = clock.now()
-    shared = {name: getattr(event, name) for name in _EVENT}
     of_all = {"tenant": event.tenant_id, "created_at": now, "updated_at": now}
-    copied = {"id": ids.new(ids.EVENT), **shared, **of_all, **own}
+    copied = {**_copied(event, _EVENT), "id": ids.new(ids.EVENT), **of_all, **own}
     rows.events.append(copied)
     if event.capacity is not None:
         stock = {"event": copied["id"], "capacity": event.capacity, "held": 0, "sold": 0}
@@ -232,7 +201,7 @@ def _add_ticket_types(
         made[each.id] = ids.new(ids.TICKET_TYPE)
         rows.ticket_types.append(
             {
-                **{name: getattr(each, name) for name in _TICKET_TYPE},
+                **_copied(each, _TICKET_TYPE),
                 "id": made[each.id],
                 "tenant": copied["tenant"],
                 "event": copied["id"],
@@ -258,7 +227,7 @@ def _add_questions(
         question_id = ids.new(ids.QUESTION)
         rows.questions.append(
             {
-                **{name: getattr(each, name) for name in _QUESTION},
+                **_copied(each, _QUESTION),
                 "id": question_id,
                 "tenant": copied["tenant"],
                 "event": copied["id"],

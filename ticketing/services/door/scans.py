@@ -17,7 +17,7 @@ from peewee import IntegrityError
 from ticketing import clock, ids
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import write_transaction
-from ticketing.errors import FieldMessage, Invalid, StillRunning
+from ticketing.errors import FieldMessage, IdempotencyStillRunning, Invalid
 from ticketing.models.admissions import Admission
 from ticketing.models.door import Scan, Scanned
 from ticketing.scanning import UNDO_WITHIN, Decision, ScanKind, ScanOutcome
@@ -87,8 +87,9 @@ def submit(caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest
     """Carry out scans in their order, all or none. Return their results in the same order.
 
     `sent_at` is the device's clock when it sent them. A scan that was carried out before gets the
-    same result again. StillRunning if other requests with the same nonces keep coming in between.
-    TooManyRequests if many unknown QR codes must be checked, and those of another request are.
+    same result again. IdempotencyStillRunning if other requests with the same nonces keep coming in
+    between. TooManyRequests if many unknown QR codes must be checked, and those of another request
+    are.
 
     A device names an admission by id only if it has let the holder in by itself: Invalid. For what
     else it is refused, see devices.count_scans.
@@ -103,7 +104,7 @@ def submit(caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest
         except IntegrityError:
             # Another request with the same nonce, or an undo of the same scan, was committed.
             continue
-    raise StillRunning("Another request with the same scans is still running.")
+    raise IdempotencyStillRunning("Another request with the same scans is still running.")
 
 
 def _check_ids(requests: Sequence[ScanRequest]) -> None:

@@ -25,43 +25,19 @@ from ticketing import clock
 from ticketing.constants import HOLD_UNDER_PRESSURE, Publication
 from ticketing.db.connection import locked, write_transaction
 from ticketing.limits import RETURNED_WANTED_FOR
-from ticketing.models.base import literal
+from ticketing.models.base import all_but, literal
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import EventStock, StockCount, TicketType
 
-OF_TICKET_TYPE = (
-    TicketType.id,
-    TicketType.tenant,
-    TicketType.event,
-    TicketType.name,
-    TicketType.price_amount,
-    TicketType.free_price,
-    TicketType.max_price_amount,
-    TicketType.admission,
-    TicketType.requires_ticket,
-    TicketType.require_voucher,
-    TicketType.hide_without_voucher,
-    TicketType.chain_id,
-    TicketType.several_chains,
-    TicketType.requires_key,
-    TicketType.status,
-    TicketType.capacity,
-    TicketType.held,
-    TicketType.sold,
-    TicketType.returns,
-    TicketType.return_fee_percent,
-    TicketType.deposit_amount,
-    TicketType.offered,
-    TicketType.taken,
-    TicketType.returned_wanted_at,
-    TicketType.waiting,
-    TicketType.idle,
-    TicketType.min_per_order,
-    TicketType.max_per_order,
-    TicketType.sales_start_at,
-    TicketType.sales_end_at,
-    TicketType.event_changes,
+OF_TICKET_TYPE = all_but(
+    TicketType.description,
+    TicketType.group_heading,
+    TicketType.position,
+    TicketType.transferable,
+    TicketType.allow_waitinglist,
+    TicketType.created_at,
+    TicketType.updated_at,
 )
 """What an order needs of a ticket type: all but what only pages and lists show."""
 

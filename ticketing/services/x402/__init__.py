@@ -23,5 +23,4 @@ continuing.py: the worker's part: goes on with transfers whose request ended wit
 facilitator.py: one call of the facilitator
 sales.py: what a client gets: an order that is paid, or whose payment is on its way
 for_agents.py: what /llms.txt and MCP say about it
-errors.py: the tree of its errors
 """

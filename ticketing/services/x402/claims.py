@@ -24,11 +24,11 @@ from ticketing.chain.eip3009 import Authorization
 from ticketing.chain.registry import Chain
 from ticketing.constants import IntentStatus
 from ticketing.db.connection import one_at_a_time, write_transaction
+from ticketing.errors import InvalidPayment, X402CallsUsed
 from ticketing.models.base import literal
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.x402 import SETTLING, SettlementState, X402Settlement
 from ticketing.services.payments import chain_settlement, home_choice, settlement
-from ticketing.services.x402.errors import InvalidPayment, X402CallsUsed
 
 CLAIM = timedelta(seconds=40)
 """How long a claim lasts: longer than a call of the facilitator and a look at the chain."""

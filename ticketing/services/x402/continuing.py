@@ -6,9 +6,9 @@ import logging
 
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
+from ticketing.errors import X402NotEnabled
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.x402 import claims, requirements, sales, settling
-from ticketing.services.x402.errors import X402NotEnabled
 from ticketing.services.x402.requirements import Market
 
 log = logging.getLogger(__name__)

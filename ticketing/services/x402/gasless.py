@@ -22,23 +22,21 @@ from ticketing.constants import IntentStatus
 from ticketing.credentials import Keyring, keyed_digest
 from ticketing.errors import (
     FieldMessage,
+    GaslessNotEnabled,
     IntentCanceled,
     IntentExpired,
     IntentReversed,
     Invalid,
-    TicketingError,
-)
-from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services.orders import intents
-from ticketing.services.x402 import claims, requirements, sales, share, submitting, transfer_checks
-from ticketing.services.x402.errors import (
-    GaslessNotEnabled,
     PaymentSent,
+    TicketingError,
     TransferOutdated,
     TransferRefused,
     X402CallsUsed,
     X402NotEnabled,
 )
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services.orders import intents
+from ticketing.services.x402 import claims, requirements, sales, share, submitting, transfer_checks
 from ticketing.services.x402.requirements import Market
 
 VALID_FOR = share.HOLD

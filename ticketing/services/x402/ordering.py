@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from ticketing.config import Config
 from ticketing.constants import CURRENCY
 from ticketing.db.connection import one_at_a_time, write_transaction
-from ticketing.errors import KeyReused, NetworkUnavailable, TicketingError
+from ticketing.errors import (
+    IdempotencyKeyReused,
+    NetworkUnavailable,
+    TicketingError,
+    X402NotEnabled,
+    X402PaymentRequired,
+)
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
@@ -18,7 +24,6 @@ from ticketing.services.orders import holds, intents, order_rules
 from ticketing.services.orders.lines import Line
 from ticketing.services.x402 import goods, pricing, requirements, sales, share
 from ticketing.services.x402.asked import Asked
-from ticketing.services.x402.errors import SignatureRequired, X402NotEnabled
 from ticketing.services.x402.requirements import Market
 from ticketing.services.x402.sales import Sale
 
@@ -106,7 +111,7 @@ def shelf(tenant: Tenant, event_reference: str, config: Config) -> Shelf:
     return Shelf(event, products, url)
 
 
-def price(tenant: Tenant, asked: Asked, config: Config) -> SignatureRequired | None:
+def price(tenant: Tenant, asked: Asked, config: Config) -> X402PaymentRequired | None:
     """Return the error that shows a price, for programs that look. It holds and names nothing.
 
     None if a client could not buy it like this now, or it is free.
@@ -118,12 +123,12 @@ def price(tenant: Tenant, asked: Asked, config: Config) -> SignatureRequired | N
 
 
 def order(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -> Sale:
-    """Raise SignatureRequired for a payment: nothing is held or stored. What is free is sold.
+    """Raise X402PaymentRequired for a price: nothing is held or stored. What is free is sold.
 
     `digests`: of the Idempotency-Key, one for each SECRET_KEY, the current one first. A repeat
     returns or raises the present state.
 
-    NotFound, VoucherInvalid, X402NotEnabled, KeyReused, OrderEnded, IntentReversed,
+    NotFound, VoucherInvalid, X402NotEnabled, IdempotencyKeyReused, OrderEnded, IntentReversed,
     TooManyAddresses, and the errors of a preflight.
     """
     known = of_key(tenant, asked, digests, config)
@@ -140,8 +145,8 @@ def order(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) 
 def of_key(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -> Sale | None:
     """Return the present state of the order with this Idempotency-Key. None: there is none.
 
-    NotFound if its links have ended. SignatureRequired, KeyReused, OrderEnded, IntentReversed,
-    X402NotEnabled.
+    NotFound if its links have ended. X402PaymentRequired, IdempotencyKeyReused, OrderEnded,
+    IntentReversed, X402NotEnabled.
     """
     known = sales.order_of_key(tenant, digests)
     return None if known is None else _present(known, asked, config)
@@ -171,7 +176,7 @@ def _free(
 def _present(intent: PaymentIntent, asked: Asked, config: Config) -> Sale:
     intents.check_link(intent.link_generation, generation=0)  # its key is as old as the order
     if not (asked.is_path_of(intent) and asked.is_body_of(intent, config.keyring)):
-        raise KeyReused
+        raise IdempotencyKeyReused
     intent, _ = sales.look(intent, config)
     sale = sales.present(intent, config)
     if sale is not None:

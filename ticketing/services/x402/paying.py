@@ -8,7 +8,7 @@ from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
 from ticketing.credentials import Keyring
-from ticketing.errors import KeyReused
+from ticketing.errors import IdempotencyKeyReused, InvalidPayment, OrderEnded
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.services.x402 import (
@@ -24,7 +24,6 @@ from ticketing.services.x402 import (
     transfer_checks,
 )
 from ticketing.services.x402.asked import Asked
-from ticketing.services.x402.errors import InvalidPayment, OrderEnded
 from ticketing.services.x402.payment_header import Payment
 from ticketing.services.x402.requirements import Way
 from ticketing.services.x402.sales import Sale
@@ -40,9 +39,9 @@ def pay(
     If it is for a price that was named, the order is made now (pricing.py). `digests`: of the
     Idempotency-Key, one for each SECRET_KEY, the current one first.
 
-    InvalidPayment for no order of this path, or without its claim. KeyReused for one with another
-    body. SignatureRequired with what to sign instead. OrderEnded, IntentReversed, X402CallsUsed,
-    X402NotEnabled, NetworkUnavailable, ChainUnavailable.
+    InvalidPayment for no order of this path, or without its claim. IdempotencyKeyReused for one
+    with another body. X402PaymentRequired with what to sign instead. OrderEnded, IntentReversed,
+    X402CallsUsed, X402NotEnabled, NetworkUnavailable, ChainUnavailable.
     """
     address = payment.authorization.recipient
     intent = sales.order_at(tenant, address)
@@ -79,12 +78,13 @@ def pay(
 def _check_order(intent: PaymentIntent, asked: Asked, payment: Payment, config: Config) -> None:
     """Check that a payment is for the order with its address. InvalidPayment, whatever is wrong.
 
-    KeyReused if only the body is another one. That is said to the buyer only: they have the claim.
+    IdempotencyKeyReused if only the body is another one. That is said to the buyer only: they have
+    the claim.
     """
     if not asked.is_path_of(intent) or not _is_claimed(intent, payment.claim, config.keyring):
         raise InvalidPayment
     if not asked.is_body_of(intent, config.keyring):
-        raise KeyReused("This payment is for an order that was made with another body.")
+        raise IdempotencyKeyReused("This payment is for an order that was made with another body.")
 
 
 def _is_claimed(intent: PaymentIntent, offered: str, keyring: Keyring) -> bool:
@@ -96,7 +96,7 @@ def _is_claimed(intent: PaymentIntent, offered: str, keyring: Keyring) -> bool:
 
 
 def _check_terms(intent: PaymentIntent, payment: Payment, config: Config) -> None:
-    """Check that the client accepted what this order requires. SignatureRequired.
+    """Check that the client accepted what this order requires. X402PaymentRequired.
 
     The amount of a payment that was tried before is not compared: it may be paid already.
     """
@@ -108,7 +108,7 @@ def _check_terms(intent: PaymentIntent, payment: Payment, config: Config) -> Non
 
 
 def _way_of(intent: PaymentIntent, payment: Payment, config: Config) -> Way:
-    """Return the way to pay that the client chose. SignatureRequired for another network."""
+    """Return the way to pay that the client chose. X402PaymentRequired for another network."""
     for way in requirements.ways_for(intent, config):
         if way.market.network == payment.network:
             return way
@@ -121,7 +121,7 @@ def _was_tried(chain: Chain, payment: Payment) -> bool:
 
 
 def _check_authorization(intent: PaymentIntent, payment: Payment, way: Way, config: Config) -> None:
-    """Check the signed transfer. SignatureRequired. OrderEnded if the hold is over."""
+    """Check the signed transfer. X402PaymentRequired. OrderEnded if the hold is over."""
     if intent.expires_at <= way.market.now:
         raise OrderEnded(intent=intent)
     reason = transfer_checks.fault_of(

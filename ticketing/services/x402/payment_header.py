@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from ticketing import nesting
 from ticketing.chain import address
 from ticketing.chain.eip3009 import Authorization
-from ticketing.services.x402.errors import InvalidPayment
+from ticketing.errors import InvalidPayment
 
 VERSION = 2
 SCHEME = "exact"

@@ -14,7 +14,13 @@ from ticketing.chain import units
 from ticketing.config import Config
 from ticketing.constants import CURRENCY
 from ticketing.db.connection import one_at_a_time, write_transaction
-from ticketing.errors import NotPayable, TooManyAddresses
+from ticketing.errors import (
+    InvalidPayment,
+    NotPayable,
+    TooManyAddresses,
+    X402NotEnabled,
+    X402PaymentRequired,
+)
 from ticketing.limits import NAMED_PER_CLIENT
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
@@ -25,7 +31,6 @@ from ticketing.services.wallets import issuing, named_addresses
 from ticketing.services.wallets.named_addresses import NamedAddress
 from ticketing.services.x402 import goods, price_claims, requirements, sales, share, transfer_checks
 from ticketing.services.x402.asked import Asked
-from ticketing.services.x402.errors import InvalidPayment, SignatureRequired, X402NotEnabled
 from ticketing.services.x402.payment_header import Payment
 from ticketing.services.x402.price_claims import PriceClaim
 from ticketing.services.x402.requirements import Way
@@ -49,7 +54,7 @@ class _Price:
 
 def asking(
     tenant: Tenant, asked: Asked, config: Config, reason: str | None = None
-) -> SignatureRequired | None:
+) -> X402PaymentRequired | None:
     """Return the error that names a price, and an address that nobody else is told.
 
     None if it is free. `reason`: what was wrong with the payment before. The errors of a preflight.
@@ -78,7 +83,7 @@ def asking(
     return _required(tenant, price, claim.named.address, text, config, reason)
 
 
-def showing(tenant: Tenant, asked: Asked, config: Config) -> SignatureRequired | None:
+def showing(tenant: Tenant, asked: Asked, config: Config) -> X402PaymentRequired | None:
     """Return the error that shows a price, with NO_ADDRESS and no claim: nobody can pay it.
 
     None if it is free. The errors of a preflight. X402NotEnabled.
@@ -96,14 +101,14 @@ def _required(
     claim: str | None,
     config: Config,
     reason: str | None,
-) -> SignatureRequired:
+) -> X402PaymentRequired:
     amount = price.quote.amount
     accepts = [
         requirements.public(way, address, way.market.now + price_claims.GOOD_FOR)
         for way in price.ways
     ]
     sold = goods.of_lines(tenant, price.quote.lines)
-    return SignatureRequired(
+    return X402PaymentRequired(
         requirements.message(sold, accepts, amount, claim, config, reason),
         amount=amount,
         currency=CURRENCY,
@@ -118,7 +123,7 @@ def order_for(
 
     `digests`: of the Idempotency-Key. If it has an order meanwhile, with another address, return
     that. InvalidPayment if the payment is for no price that was named
-    for this body, or its time is over. SignatureRequired with another price, or if the payer did
+    for this body, or its time is over. X402PaymentRequired with another price, or if the payer did
     not sign or has not the money. The errors of a preflight: nothing was paid. ChainUnavailable.
     NodesBusy.
     """

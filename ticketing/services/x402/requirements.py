@@ -14,12 +14,12 @@ from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.constants import CURRENCY
+from ticketing.errors import OrderEnded, X402NotEnabled, X402PaymentRequired
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
 from ticketing.services.orders import intents
 from ticketing.services.x402 import goods, order_claim, share
-from ticketing.services.x402.errors import OrderEnded, SignatureRequired, X402NotEnabled
 from ticketing.services.x402.goods import Goods
 from ticketing.services.x402.payment_header import SCHEME, VERSION, Payment
 
@@ -161,7 +161,7 @@ def is_accepted(payment: Payment, way: Way, pay_to: str) -> bool:
     return accepted == (chain.token_address, pay_to, domain.name, domain.version)
 
 
-def asking(intent: PaymentIntent, config: Config, reason: str | None = None) -> SignatureRequired:
+def asking(intent: PaymentIntent, config: Config, reason: str | None = None) -> X402PaymentRequired:
     """Return the error that asks for a payment, or for another one. `reason`: what was wrong.
 
     OrderEnded if too little of the hold is left to pay. X402NotEnabled.
@@ -172,7 +172,7 @@ def asking(intent: PaymentIntent, config: Config, reason: str | None = None) -> 
         raise OrderEnded(intent=intent)
     accepts = [public(way, intent.terms.address, intent.expires_at) for way in ways]
     claim = order_claim.claim(config.keyring.current, intent.id, intent.link_generation)
-    return SignatureRequired(
+    return X402PaymentRequired(
         message(goods.of_order(intent), accepts, intent.amount_due, claim, config, reason),
         intent=intent,
         client_secret=credentials.client_secret(

@@ -11,14 +11,13 @@ from peewee import Expression
 from ticketing import credentials
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
-from ticketing.errors import ChainUnavailable, IntentReversed
+from ticketing.errors import ChainUnavailable, IntentReversed, OrderEnded
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.services import admission_views, checkout
 from ticketing.services.orders import intents
 from ticketing.services.x402 import claims, requirements
-from ticketing.services.x402.errors import OrderEnded
 
 _SECONDS_PER_BLOCK, _SOONEST, _LATEST = 2, 2, 60
 

@@ -9,6 +9,7 @@ from typing import Any
 from peewee import SQL, ModelSelect, fn
 
 from ticketing.db.connection import write_transaction
+from ticketing.errors import X402ShareHeld
 from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
@@ -16,7 +17,6 @@ from ticketing.services.order_requests import Channel
 from ticketing.services.orders.holds import Held
 from ticketing.services.payments import settlement
 from ticketing.services.wallets.named_addresses import NamedAddress
-from ticketing.services.x402.errors import X402ShareHeld
 
 HOLD = timedelta(minutes=5)
 """The longest hold of an order that an x402 client makes."""
