@@ -174,7 +174,7 @@ class Organizer:
         """Publish an event, and return its id. StackFailed."""
         body = {
             "title": title,
-            **({"carts": True} if carts else {}),  # a release before carts knows no such field
+            "carts": carts,
             "type": "in_person",
             "start_at": start_at.isoformat(),
             "timezone": "Europe/Berlin",
@@ -194,8 +194,7 @@ class Organizer:
         body = {
             "name": name,
             "price_amount": PRICE,
-            # A release before several networks knows `chain_id` only.
-            **({"chain_ids": list(chain_ids)} if chain_ids[1:] else {"chain_id": chain_ids[0]}),
+            "chain_ids": list(chain_ids),
             "capacity": capacity,
             "sales_end_at": "2099-06-01T12:00:00Z",
             "status": "published",

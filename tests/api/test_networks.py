@@ -11,7 +11,6 @@ from tests.support.refunds import pass_hours
 from ticketing.chain.registry import REGISTRY
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.ticket_types import TicketType
 from ticketing.services.payments import reconciliation
 from tools.anvil import SECOND_CHAIN_ID as SECOND
 from tools.anvil import SELLER, TOKEN_ADDRESS
@@ -72,13 +71,6 @@ def test_to_write_one_network_is_to_write_a_list_of_it(acme, event):
     assert networks_of(change(acme, ticket, chain_ids=[1, 10]).json) == (1, [1, 10])
     assert networks_of(change(acme, ticket, name="Seat").json) == (1, [1, 10])
     assert networks_of(change(acme, ticket, **FREE).json) == (None, [])
-
-
-def test_what_the_version_before_writes_is_the_only_network(acme, event):
-    ticket = on(acme, event, *BOTH)
-    TicketType.update(chain_id=8453).where(TicketType.id == ticket["id"]).execute()
-    path = f"{acme.path}/events/{event['id']}/tickets/{ticket['id']}"
-    assert networks_of(acme.api().get(path).json) == (8453, [8453])
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def _check_encoding() -> None:
 
 
 def _lock_tables() -> None:
-    """Lock all tables of Postgres before the first change, while the version before serves.
+    """Lock all tables of Postgres before the first change, while requests are served.
 
     Requests lock tables in another order than migrations change them. So a migration that took its
     locks one by one would deadlock with an order. An attempt that does not get all locks gives them

@@ -126,7 +126,7 @@ def _payment_required(error: X402PaymentRequired) -> dict[str, Any]:
 
 
 def _content(result: Result) -> dict[str, Any]:
-    # Clients of older versions read the text only.
+    # Some clients read the text only.
     return {
         "content": [{"type": "text", "text": json.dumps(result, ensure_ascii=False)}],
         "structuredContent": result,

@@ -180,12 +180,8 @@ class TicketType(BaseModel):
     @property
     def chain_ids(self) -> Sequence[int]:
         """The networks on which it can be paid, the proposed one first. Empty: none."""
-        proposed: int | None = self.chain_id
         several: Sequence[int] | None = self.several_chains
-        # The version before writes `chain_id` only.
-        if several is not None and several[0] == proposed:
-            return several
-        return () if proposed is None else (proposed,)
+        return several or (() if self.chain_id is None else (self.chain_id,))
 
     @chain_ids.setter
     def chain_ids(self, chain_ids: Sequence[int]) -> None:

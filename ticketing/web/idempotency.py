@@ -24,7 +24,7 @@ from flask import Response, g, json, jsonify, request
 from ticketing import credentials
 from ticketing.constants import KEYS_PER_ORDER_OF_CLIENT, MAX_STORED_BODY
 from ticketing.db.connection import write_transaction
-from ticketing.errors import PROBLEM_CONTENT_TYPE, Invalid, TicketingError
+from ticketing.errors import Invalid, TicketingError
 from ticketing.services import idempotency
 from ticketing.services.idempotency import Answer, Claim, Owner
 from ticketing.web.context import caller_or_none, client, config
@@ -238,8 +238,6 @@ def _replay(stored: Answer, view: View) -> Response:
         body.update(shown_again(body))
     response = jsonify(body)
     response.status_code = stored.status
-    if stored.status >= 400:  # stored by an earlier version
-        response.content_type = PROBLEM_CONTENT_TYPE
     response.headers["Idempotent-Replayed"] = "true"
     return response
 
