@@ -7,10 +7,15 @@ from schemas.base import (
     EXAMPLE_TOKEN,
     BaseSchema,
     Bool,
-    Instant,
     Int,
     Items,
+    ListOf,
+    Moment,
+    Number,
+    Part,
+    String,
     Text,
+    YesNo,
     documented,
     one_of,
 )
@@ -58,43 +63,36 @@ class WalletSetSchema(BaseSchema):
     """The wallet to set."""
 
     address = Text(
+        EXAMPLE_ADDRESS,
+        "An ordinary address. In mixed case its EIP-55 checksum must be right. Tokens, payment"
+        " addresses of orders, contracts of this service, contracts that many people use and"
+        " addresses that nobody controls are refused.",
         required=True,
         validate=Length(1, _MOST_PASTED),
-        metadata=documented(
-            EXAMPLE_ADDRESS,
-            "An ordinary address. In mixed case its EIP-55 checksum must be right. Tokens, payment"
-            " addresses of orders, contracts of this service, contracts that many people use and"
-            " addresses that nobody controls are refused.",
-        ),
     )
     contract_is_mine = Bool(
+        False,
+        "There is a contract at the address, and it is your Safe or smart wallet, or a deposit"
+        " address of your exchange. Without this, a contract is refused. Once is enough for each"
+        " address.",
         load_default=False,
-        metadata=documented(
-            False,
-            "There is a contract at the address, and it is your Safe or smart wallet, or a deposit"
-            " address of your exchange. Without this, a contract is refused. Once is enough for"
-            " each address.",
-        ),
     )
     chain_ids = Items(
         Int(validate=Range(1, MAX_SAFE_INTEGER)),
+        "The networks on which you control the address. A contract, such as a Safe, must exist on"
+        " each.",
+        example=[8453],
         load_default=None,
         allow_none=False,
         validate=Length(1, MAX_WALLET_CHAINS, "items"),
-        metadata=documented(
-            [8453],
-            "The networks on which you control the address. A contract, such as a Safe, must exist"
-            " on each.",
-        ),
     )
-    exchange = Bool(
-        load_default=False, metadata=documented(False, "The address belongs to an exchange.")
-    )
+    exchange = Bool(False, "The address belongs to an exchange.", load_default=False)
     minimum_deposit = Int(
+        None,
+        "The exchange's minimum deposit, in micro-units.",
         load_default=None,
         allow_none=True,
         validate=Range(0, MAX_PRICE, "amount"),
-        metadata=documented(None, "The exchange's minimum deposit, in micro-units."),
     )
     recovery = _File(
         load_default=None,
@@ -110,131 +108,78 @@ class WalletSetSchema(BaseSchema):
 class WantedWalletSchema(BaseSchema):
     """What a wallet consists of."""
 
-    address = fields.String(required=True, metadata=documented(EXAMPLE_ADDRESS))
-    chain_ids = fields.List(
+    address = String(EXAMPLE_ADDRESS)
+    chain_ids = ListOf(
         fields.Integer(),
-        required=True,
-        metadata=documented([8453], "The networks on which the organizer controls the address."),
+        "The networks on which the organizer controls the address.",
+        example=[8453],
     )
-    contract_is_mine = fields.Boolean(
-        required=True,
-        metadata=documented(
-            False, "Whether the organizer said that the contract at the address is theirs."
-        ),
+    contract_is_mine = YesNo(
+        False, "Whether the organizer said that the contract at the address is theirs."
     )
-    exchange = fields.Boolean(
-        required=True, metadata=documented(False, "Whether the address belongs to an exchange.")
-    )
-    minimum_deposit = fields.Integer(
-        required=True,
-        allow_none=True,
-        metadata=documented(None, "Of an exchange, in micro-units."),
-    )
+    exchange = YesNo(False, "Whether the address belongs to an exchange.")
+    minimum_deposit = Number(None, "Of an exchange, in micro-units.")
 
 
 class PendingWalletSchema(BaseSchema):
     """A change of the wallet that waits. Until then, orders get addresses of the old wallet."""
 
-    wallet = fields.Nested(WantedWalletSchema, required=True)
-    effective_at = Instant(required=True)
-    by = fields.String(
-        required=True,
-        metadata=documented(
-            "mem_01hq3v5m8r2t6w9y1a4c7e0g3j", "The id of the key or member that asked."
-        ),
-    )
+    wallet = Part(WantedWalletSchema)
+    effective_at = Moment()
+    by = String("mem_01hq3v5m8r2t6w9y1a4c7e0g3j", "The id of the key or member that asked.")
 
 
 class WalletSchema(WantedWalletSchema):
     """Where a tenant's payments go."""
 
-    next_index = fields.Integer(
-        required=True,
-        metadata=documented(17, "Index of the next address to issue. The first is 1."),
-    )
-    contract_version = fields.Integer(
-        required=True,
-        metadata=documented(1, "The version of the contracts that pay the address."),
-    )
-    unchecked_chains = fields.List(
+    next_index = Number(17, "Index of the next address to issue. The first is 1.")
+    contract_version = Number(1, "The version of the contracts that pay the address.")
+    unchecked_chains = ListOf(
         fields.Integer(),
-        required=True,
-        metadata=documented(
-            [],
-            "Networks that could not be asked about the address. Nothing is sold on them before the"
-            " worker has asked.",
-        ),
+        "Networks that could not be asked about the address. Nothing is sold on them before the"
+        " worker has asked.",
+        example=[],
     )
-    credited_at = Instant(
-        required=True,
-        allow_none=True,
-        metadata=documented(None, "When an exchange's first deposit was said to be credited."),
+    credited_at = Moment(
+        "When an exchange's first deposit was said to be credited.", example=None, nullable=True
     )
-    warnings = fields.List(
-        one_of(WalletWarning),
-        required=True,
-        metadata=documented(["recovery_file_not_saved"], "What should still be done."),
+    warnings = ListOf(
+        one_of(WalletWarning), "What should still be done.", example=["recovery_file_not_saved"]
     )
-    pending = fields.Nested(
-        PendingWalletSchema,
-        required=True,
-        allow_none=True,
-        metadata={"description": "A change that waits, or null."},
-    )
+    pending = Part(PendingWalletSchema, "A change that waits, or null.", nullable=True)
 
 
 class RecoveryTokenSchema(BaseSchema):
     """A token that orders of a wallet may hold."""
 
-    chain_id = fields.Integer(required=True, metadata=documented(8453))
-    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
+    chain_id = Number(8453)
+    token_address = String(EXAMPLE_TOKEN)
 
 
 class RecoveryWalletSchema(BaseSchema):
     """One address that a tenant had as its wallet."""
 
-    contract_version = fields.Integer(required=True, metadata=documented(1))
-    owner = fields.String(required=True, metadata=documented(EXAMPLE_ADDRESS))
-    secret = fields.String(
-        required=True,
-        metadata=documented(
-            "0x" + "5e" * 32, "It finds all addresses of orders. It cannot spend anything."
-        ),
-    )
-    exchange = fields.Boolean(
-        required=True, metadata=documented(False, "The address belongs to an exchange.")
-    )
-    minimum_deposit = fields.Integer(
-        required=True,
-        allow_none=True,
-        metadata=documented(None, "The exchange's minimum deposit, in micro-units."),
-    )
-    chain_ids = fields.List(
+    contract_version = Number(1)
+    owner = String(EXAMPLE_ADDRESS)
+    secret = String("0x" + "5e" * 32, "It finds all addresses of orders. It cannot spend anything.")
+    exchange = YesNo(False, "The address belongs to an exchange.")
+    minimum_deposit = Number(None, "The exchange's minimum deposit, in micro-units.")
+    chain_ids = ListOf(fields.Integer(), "The networks that the wallet names now.", example=[8453])
+    other_chain_ids = ListOf(
         fields.Integer(),
-        required=True,
-        metadata=documented([8453], "The networks that the wallet names now."),
+        "Other networks on which its orders may hold money: it named them once.",
+        example=[10],
     )
-    other_chain_ids = fields.List(
-        fields.Integer(),
-        required=True,
-        metadata=documented(
-            [10], "Other networks on which its orders may hold money: it named them once."
-        ),
-    )
-    tokens = fields.List(
-        fields.Nested(RecoveryTokenSchema),
-        required=True,
-        metadata={"description": "What its orders are paid in, or ever received."},
-    )
-    next_index = fields.Integer(required=True, metadata=documented(17))
-    created_at = fields.String(required=True, metadata=documented("2026-11-20T09:00:00Z"))
+    tokens = ListOf(RecoveryTokenSchema, "What its orders are paid in, or ever received.")
+    next_index = Number(17)
+    created_at = String("2026-11-20T09:00:00Z")
 
 
 class RecoveryFileSchema(BaseSchema):
     """The recovery file. With it, `tools.collect` finds all payments without this service."""
 
-    kind = fields.String(required=True, metadata=documented("ticketing-recovery"))
-    version = fields.Integer(required=True, metadata=documented(2))
-    tenant = fields.String(required=True, metadata=documented("acme"))
-    created_at = fields.String(required=True, metadata=documented("2026-11-21T09:00:00Z"))
-    wallets = fields.List(fields.Nested(RecoveryWalletSchema), required=True)
+    kind = String("ticketing-recovery")
+    version = Number(2)
+    tenant = String("acme")
+    created_at = String("2026-11-21T09:00:00Z")
+    wallets = ListOf(RecoveryWalletSchema)

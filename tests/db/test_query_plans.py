@@ -303,8 +303,12 @@ class Drive(
     def buy_by_x402(self):
         """Act as x402 clients: one pays, and the worker goes on with another one's payment."""
         anybody, ticket = Api(self.app.test_client()), self.acme.ticket(capacity=100)
-        path = f"/v1/x402/tenants/acme/tickets/{ticket['id']}/orders"
-        anybody.get(path)
+        free = self.acme.ticket(price_amount=0, chain_id=None)
+        of_tenant = "/v1/x402/tenants/acme"
+        assert anybody.get(f"{of_tenant}/tickets/{free['id']}/orders").status_code == 200
+        assert anybody.get(f"{of_tenant}/events/{free['event_id']}/orders").status_code == 200
+        path = f"{of_tenant}/tickets/{ticket['id']}/orders"
+        assert anybody.get(path).status_code == 402
         key = {"Idempotency-Key": "x402-" + "k" * 40}
         for mode in ("submit", "lie"):
             self.facilitator.mode = mode
