@@ -262,7 +262,7 @@ ALLOWED = {
     "An audit walks over all that one tenant has; its addresses are sorted to be compared.": (
         r"reconciliation\.get_reconciliation"
         r" (sorts (payment_intents|collections)|searches intents_of_tenant, .* address.*"
-        r"|searches collections_intent, then looks at chain_id (stray )?token_address)"
+        r"|searches collections_intent, then looks at chain_id recipient (stray )?token_address)"
     ),
     "The wallets of ordinary addresses, a few of each tenant: the worker reads for all of them.": (
         r"worker (walks wallets_owner|scans wallets|sorts wallets)"
@@ -326,6 +326,10 @@ ALLOWED = {
     ),
     "Postgres chooses by the sizes of both tables. Here there are no collections.": (
         rf"({_COLLECTIONS}|{_FIGURES}) walks collections_block"
+    ),
+    "Postgres chooses by the sizes of both tables. Here there are few ticket types.": (
+        r"(worker|intents\.list_intents|pages_console_orders\.list_orders"
+        r"|(pages_console_)?exports\.(download|export)_(orders|items)) walks ticket_types_pkey"
     ),
     "The figures of one tenant are sums over its orders, and over what was collected of them.": (
         rf"{_FIGURES} (searches (collections_intent|money_of_tenant), then looks at .*"
