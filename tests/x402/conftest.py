@@ -50,10 +50,10 @@ def wallet():
 
 @pytest.fixture
 def make_order(api, wallet, facilitator, monkeypatch):
-    """A function that makes an order which waits, and returns its 402.
+    """A function that makes an order that waits for its payment, and returns its 402.
 
-    The order's first payment, on its first network, is refused. That uses one of its three calls of
-    the facilitator. It keeps the hold of an order whose payment was not refused.
+    The facilitator refuses the first payment, on the first network: that is one of three calls. The
+    order is held for as long as without a refusal.
     """
     monkeypatch.setattr(share, "AFTER_A_REFUSAL", share.HOLD)
 
@@ -73,5 +73,5 @@ def make_order(api, wallet, facilitator, monkeypatch):
 
 @pytest.fixture
 def order(make_order, path):
-    """An order that waits: the answer to its first payment, which was refused."""
+    """The 402 of an order that waits for its payment."""
     return make_order(path)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.exhaustive
 
 @pytest.fixture
 def asked(api, path):
-    """The price that the first request is told, with the address to pay to."""
+    """What a client must sign, as the first response says: a price and an address."""
     return required(api.post(path))
 
 
@@ -60,7 +60,7 @@ def test_a_thief_who_reads_the_calldata_gets_nothing(
     assert len(facilitator.asked) == 1
     block = node.rpc("eth_getBlockByNumber", "latest", True)
     assert [each["input"] for each in block["transactions"]] == [calldata(good["payload"])]
-    # All that is on the chain, with the requirements of a price, or an order, of the thief's own.
+    # What is on the chain, with the claim that the thief got for a price or an order of their own.
     own = required(make_order(path) if has_order else api.post(path))
     accepted = {**own["accepts"][0], "payTo": address(asked)}
     assert accepted["extra"]["claim"].startswith("c_" if has_order else "p_")
@@ -68,7 +68,7 @@ def test_a_thief_who_reads_the_calldata_gets_nothing(
     stolen = {**good, "accepted": accepted}
     answer = api.post(path, headers={"PAYMENT-SIGNATURE": encoded(stolen)})
     assert code(answer) == (400, "invalid_payment")
-    # With the claim of the thief's own, the thief is asked to pay for that.
+    # With the thief's own claim and address, the thief must pay, too.
     answer = api.post(path, headers=wallet.header(own, value=1))
     assert code(answer) == (402, "payment_required")
     for each in (answer, api.post(path)):

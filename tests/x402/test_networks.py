@@ -68,7 +68,7 @@ def ticket(app, acme):
 
 @pytest.fixture
 def price(api, path):
-    """The answer to the first request: there is no order yet."""
+    """The response to the first request. There is no order yet."""
     return api.post(path)
 
 
@@ -88,7 +88,7 @@ def offered(answer):
 
 
 def address(answer):
-    """The address that a 402 names, of a price or of an order: on all networks the same."""
+    """The address in a 402 of a price or an order. It is the same on all networks."""
     (found,) = {each["payTo"] for each in required(answer)["accepts"]}
     return found
 

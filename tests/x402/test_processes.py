@@ -118,7 +118,7 @@ def test_after_a_crash_while_it_settles_the_worker_pays_once(
 def test_facilitators_that_hang_stop_nobody_else(stack, remote, path, facilitator):
     """At most two requests of a process wait for them. All others are answered.
 
-    No order is made for who finds no slot to ask the node: they get 503, and repeat the payment.
+    A request that finds no slot to ask the node makes no order. It gets 503, and can be repeated.
     """
     facilitator.mode = "hang"
     wallet = Wallet()
