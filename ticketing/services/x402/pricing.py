@@ -169,7 +169,9 @@ def _fault_of(
     if price.quote.amount != claim.amount:
         return "The price has changed. Nothing was paid."
     way = next((each for each in price.ways if each.market.network == payment.network), None)
-    if way is None or not requirements.is_accepted(payment, way, claim.named.address):
+    if way is None or payment.amount != way.amount:
+        return requirements.OTHER_TERMS
+    if not requirements.is_accepted(payment, way, claim.named.address):
         return requirements.OTHER_TERMS
     address, signed = claim.named.address, payment.authorization
     # In the chain's time, which may not be that of the claim.
