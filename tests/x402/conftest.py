@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.factories import worker_once
-from tests.support.x402 import TOKEN, Facilitator, Wallet
+from tests.support.x402 import TOKEN, Facilitator, Wallet, required
+from ticketing.services.x402 import share
 
 pytestmark = pytest.mark.one_database
 
@@ -45,3 +46,32 @@ def path(acme, ticket):
 @pytest.fixture
 def wallet():
     return Wallet()
+
+
+@pytest.fixture
+def make_order(api, wallet, facilitator, monkeypatch):
+    """A function that makes an order that waits for its payment, and returns its 402.
+
+    The facilitator refuses the first payment, on the first network: that is one of three calls. The
+    order is held for as long as without a refusal.
+    """
+    monkeypatch.setattr(share, "AFTER_A_REFUSAL", share.HOLD)
+
+    def made(path, body=None, headers=None):
+        headers, mode = headers or {}, facilitator.mode
+        first = required(api.post(path, body, headers=headers))
+        facilitator.mode = "refuse"
+        answer = api.post(path, body, headers=headers | wallet.header(first))
+        assert answer.status_code == 402, answer.json
+        assert answer.json["intent"]["status"] == "awaiting_payment"
+        facilitator.mode = mode
+        facilitator.asked.clear()
+        return answer
+
+    return made
+
+
+@pytest.fixture
+def order(make_order, path):
+    """The 402 of an order that waits for its payment."""
+    return make_order(path)

@@ -8,6 +8,7 @@ import pytest
 from tests.support.factories import PRICE
 from tests.support.questions import ask
 from tests.support.x402 import TOKEN, Wallet, encoded, required
+from ticketing.models.payment_intents import PaymentIntent
 from tools import anvil
 
 INVALID = (400, "invalid_payment")
@@ -22,10 +23,16 @@ def send(api, path, payment):
     return api.post(path, headers={"PAYMENT-SIGNATURE": encoded(payment)})
 
 
+@pytest.fixture(params=[False, True], ids=["price", "order"])
+def asked(request, api, path, make_order):
+    """What a client must sign: for a price, or for an order that waits for its payment."""
+    return required(make_order(path) if request.param else api.post(path))
+
+
 @pytest.fixture
-def payment(api, path, wallet):
-    """A good payment for an order that waits."""
-    return wallet.payment(required(api.post(path)))
+def payment(asked, wallet):
+    """A good payment."""
+    return wallet.payment(asked)
 
 
 def test_the_good_payment_is_good(api, path, payment):
@@ -131,10 +138,15 @@ OTHER_TERMS = (
 
 
 def test_other_requirements_get_fresh_ones(api, path, payment, facilitator, wallet):
+    orders = PaymentIntent.select().count()
     for place, value in OTHER_TERMS:
         answer = send(api, path, changed(payment, place, value))
         assert code(answer) == (402, "payment_required"), place
         fresh = required(answer)
+        # An order keeps its address. For a price, no order is made.
+        is_same = fresh["accepts"][0]["payTo"] == payment["accepted"]["payTo"]
+        assert is_same == (orders == 1), place
+        assert PaymentIntent.select().count() == orders, place
     assert facilitator.asked == []
     assert api.post(path, headers=wallet.header(fresh)).status_code == 200
 
@@ -148,9 +160,8 @@ WRONGLY_SIGNED = (
 
 
 def test_a_transfer_that_the_token_would_refuse_never_reaches_the_facilitator(
-    api, path, wallet, facilitator
+    api, path, asked, wallet, facilitator
 ):
-    asked = required(api.post(path))
     for fields, reason in WRONGLY_SIGNED:
         answer = api.post(path, headers=wallet.header(asked, **fields))
         assert code(answer) == (402, "payment_required")
@@ -172,9 +183,8 @@ def test_a_signature_of_somebody_else_never_reaches_the_facilitator(
 
 
 def test_the_signature_of_a_contract_is_for_the_facilitator_to_judge(
-    api, path, wallet, facilitator, node
+    api, path, asked, wallet, facilitator, node
 ):
-    asked = required(api.post(path))
     facilitator.mode = "refuse"
     node.rpc("anvil_setCode", wallet.address, "0xef0100" + anvil.TOKEN_ADDRESS[2:])
     payment = changed(wallet.payment(asked), "payload.signature", "0x" + "ab" * 100)

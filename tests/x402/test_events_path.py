@@ -56,10 +56,14 @@ def test_one_payment_buys_all_items(api, path, body, wallet, acme, tickets):
     assert reconciliation.reconcile(None) == []
 
 
+@pytest.mark.parametrize("has_order", [False, True])
 def test_a_payment_belongs_to_the_body_and_the_event_of_its_order(
-    api, path, body, wallet, acme, facilitator
+    api, path, body, wallet, acme, facilitator, make_order, has_order
 ):
-    paying = wallet.header(required(api.post(path, body)))
+    asked = make_order(path, body) if has_order else api.post(path, body)
+    paying = wallet.header(required(asked))
+    other_body = (422, "idempotency_key_reused") if has_order else (400, "invalid_payment")
+    other_event = (400, "invalid_payment") if has_order else (404, "not_found")
     others = (
         {"items": body["items"][:2]},
         {"items": body["items"][::-1]},
@@ -67,9 +71,9 @@ def test_a_payment_belongs_to_the_body_and_the_event_of_its_order(
         {**body, "max_amount": TOTAL},
     )
     for other in others:
-        assert code(api.post(path, other, headers=paying)) == (400, "invalid_payment")
+        assert code(api.post(path, other, headers=paying)) == other_body
     elsewhere = path.replace(path.split("/")[-2], family(acme)[0]["event_id"])
-    assert code(api.post(elsewhere, body, headers=paying)) == (404, "not_found")
+    assert code(api.post(elsewhere, body, headers=paying)) == other_event
     of_ticket = path.partition("/events/")[0] + f"/tickets/{body['items'][0]['ticket_id']}/orders"
     assert code(api.post(of_ticket, headers=paying)) == (400, "invalid_payment")
     assert facilitator.asked == []

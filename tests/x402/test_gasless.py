@@ -315,10 +315,11 @@ def test_after_the_hold_nobody_signs(app, payer, buyer, node, facilitator):
     assert facilitator.asked == []
 
 
-def test_an_order_of_an_agent_can_be_paid_so_too(api, path, acme, facilitator):
-    made = api.post(path).json
-    intent = {**made["intent"], "client_secret": made["client_secret"]}
-    assert Payer(Buyer(acme, intent)).pay().status_code == 200
+def test_an_order_of_an_agent_can_be_paid_so_too(order, acme, facilitator):
+    intent = {**order.json["intent"], "client_secret": order.json["client_secret"]}
+    paid = Payer(Buyer(acme, intent)).pay()
+    assert (paid.status_code, paid.json["status"]) == (200, "confirmed")
+    assert len(facilitator.asked) == 1
 
 
 def test_a_free_order_cannot(acme, facilitator):

@@ -67,7 +67,8 @@ def ticket(app, acme):
 
 
 @pytest.fixture
-def order(api, path):
+def price(api, path):
+    """The response to the first request. There is no order yet."""
     return api.post(path)
 
 
@@ -86,22 +87,27 @@ def offered(answer):
     return [(int(each["network"][7:]), int(each["amount"])) for each in required(answer)["accepts"]]
 
 
-def stored(order):
+def address(answer):
+    """The address in a 402 of a price or an order. It is the same on all networks."""
+    (found,) = {each["payTo"] for each in required(answer)["accepts"]}
+    return found
+
+
+def stored(answer):
     """The order as it is now, after all rules of the books were checked."""
     assert reconciliation.reconcile(None) == []
-    return PaymentIntent.get_by_id(order.json["intent"]["id"])
+    return PaymentIntent.get(PaymentIntent.address == address(answer))
 
 
-def received(order, *nodes):
+def received(answer, *nodes):
     """What arrived at the order's address on each node."""
-    return [held(each, order.json["intent"]["address"]) for each in nodes]
+    return [held(each, address(answer)) for each in nodes]
 
 
-def send(node, order, amount):
+def send(node, answer, amount):
     """Pay by a transfer, from an account that has no tokens yet."""
     anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, account(node, FRIEND), amount)
-    address = order.json["intent"]["address"]
-    anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, address, amount, sender=FRIEND)
+    anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, address(answer), amount, sender=FRIEND)
 
 
 class OrderPage:
@@ -121,21 +127,34 @@ class OrderPage:
         return self.client.post(f"{self.path}/{form}", data=fields, headers=headers)
 
 
-def test_every_network_with_a_facilitator_is_accepted_its_home_first(api, path, order):
-    accepts = required(order)["accepts"]
-    assert offered(order) == [(CHAIN, PRICE), (SECOND, PRICE)]
-    assert {each["payTo"] for each in accepts} == {order.json["intent"]["address"]}
-    assert len({each["extra"]["claim"] for each in accepts}) == 1
-    offer = api.get(path).json
+def test_every_network_with_a_facilitator_is_accepted_its_home_first(api, path, price, order):
+    for each in (price, order):
+        assert offered(each) == [(CHAIN, PRICE), (SECOND, PRICE)]
+        assert len({option["extra"]["claim"] for option in required(each)["accepts"]}) == 1
+    assert address(order) == order.json["intent"]["address"]
+    assert address(price) != address(order)
+    offer = api.get(path).json["offer"]
     assert offer["network"] == f"eip155:{CHAIN}"
     assert [each["network"] for each in offer["networks"]] == [f"eip155:{each}" for each in BOTH]
 
 
 @pytest.mark.sql
+@pytest.mark.parametrize("has_order", [False, True])
 def test_the_network_of_the_payment_becomes_the_home(
-    api, path, wallet, node, second_node, facilitator, second_facilitator, acme, ticket
+    api,
+    path,
+    wallet,
+    node,
+    second_node,
+    facilitator,
+    second_facilitator,
+    acme,
+    ticket,
+    make_order,
+    has_order,
 ):
-    order = api.post(path, headers=KEY)
+    order = make_order(path, headers=KEY) if has_order else api.post(path, headers=KEY)
+    assert not has_order or stored(order).chain_id == CHAIN
     payment = wallet.header(required(order), SECOND)
     answer = api.post(path, headers=KEY | payment)
     assert answer.status_code == 200, answer.json
@@ -169,7 +188,11 @@ def test_several_items_are_paid_on_any_network_that_they_share(api, acme, app, w
     assert (bought.status_code, bought.json["chain_id"]) == (200, SECOND)
 
 
-def test_a_network_that_was_not_read_a_moment_ago_is_not_accepted(api, path, order, wallet):
+@pytest.mark.parametrize("has_order", [False, True])
+def test_a_network_that_was_not_read_a_moment_ago_is_not_accepted(
+    api, path, wallet, make_order, has_order
+):
+    order = make_order(path) if has_order else api.post(path)
     payment = wallet.header(required(order), SECOND)
     long_ago = {ChainState.looked_at: clock.now() - timedelta(minutes=2)}
     ChainState.update(long_ago).where(ChainState.chain_id == SECOND).execute()
@@ -177,16 +200,20 @@ def test_a_network_that_was_not_read_a_moment_ago_is_not_accepted(api, path, ord
     refused = api.post(path, headers=payment)
     assert code(refused) == (402, "payment_required")
     assert offered(refused) == [(CHAIN, PRICE)]
-    assert stored(order).chain_id == CHAIN
+    assert (address(refused) == address(order)) == has_order
+    assert [each.chain_id for each in PaymentIntent.select()] == [CHAIN] * has_order
 
 
-def test_a_first_network_without_a_facilitator_is_no_home(app, environ, api, path, acme, ticket):
+def test_a_first_network_without_a_facilitator_is_no_home(
+    app, environ, api, path, acme, ticket, wallet
+):
     of_first = {f"X402_FACILITATOR_{name}_{CHAIN}" for name in ("URL", "TOKEN")}
     configure(app, load({name: environ[name] for name in environ.keys() - of_first}))
-    assert api.get(path).json["network"] == f"eip155:{SECOND}"
-    order = api.post(path)
-    assert offered(order) == [(SECOND, PRICE)]
-    assert order.json["intent"]["chain_id"] == SECOND
+    assert api.get(path).json["offer"]["network"] == f"eip155:{SECOND}"
+    price = api.post(path)
+    assert offered(price) == [(SECOND, PRICE)]
+    bought = api.post(path, headers=wallet.header(required(price)))
+    assert (bought.status_code, bought.json["chain_id"]) == (200, SECOND)
     # An agent that orders by MCP gets another first network, and is told of x402 all the same.
     wanted = {"event_id": ticket["event_id"], "ticket_id": ticket["id"], "quantity": 1}
     here = Api(app.test_client(), HERE)
@@ -195,12 +222,18 @@ def test_a_first_network_without_a_facilitator_is_no_home(app, environ, api, pat
     assert [each["chain_id"] for each in made["payment_options"]] == BOTH
 
 
-def test_what_is_missing_on_a_network_is_asked_for_there(api, path, app, order, wallet, nodes_of):
+@pytest.mark.parametrize("has_order", [False, True])
+def test_what_is_missing_on_a_network_is_asked_for_there(
+    api, path, app, wallet, nodes_of, make_order, has_order
+):
+    """Also if it arrived, and was seen, before there was an order."""
+    order = make_order(path) if has_order else api.post(path)
     send(nodes_of[SECOND], order, PRICE - 1_000_000)
     worker_once(app)
     first = api.post(path, headers=wallet.header(required(order), SECOND))
     assert code(first) == (402, "payment_required")
-    assert offered(first) == [(CHAIN, PRICE), (SECOND, 1_000_000)]
+    due = [(CHAIN, PRICE), (SECOND, 1_000_000)]
+    assert offered(first) == (due if has_order else due[::-1])
     bought = api.post(path, headers=wallet.header(required(first), SECOND))
     assert (bought.status_code, bought.json["chain_id"]) == (200, SECOND)
     assert stored(order).amount_received == PRICE
@@ -223,16 +256,16 @@ def test_after_a_refusal_the_order_stays_there_and_can_be_paid_anywhere(
 
 
 def test_the_facilitators_are_asked_three_times_for_an_order_in_all(
-    api, path, order, wallet, facilitator, second_facilitator
+    api, path, price, wallet, facilitator, second_facilitator
 ):
     facilitator.mode = second_facilitator.mode = "refuse"
     for chain_id in (SECOND, CHAIN, SECOND):
-        assert api.post(path, headers=wallet.header(required(order), chain_id)).status_code == 402
-    last = api.post(path, headers=wallet.header(required(order), CHAIN))
+        assert api.post(path, headers=wallet.header(required(price), chain_id)).status_code == 402
+    last = api.post(path, headers=wallet.header(required(price), CHAIN))
     assert code(last) == (409, "x402_calls_used")
     assert (len(facilitator.asked), len(second_facilitator.asked)) == (1, 2)
     # The refused claim did not move the order.
-    assert stored(order).chain_id == SECOND
+    assert stored(price).chain_id == SECOND
 
 
 @pytest.mark.sql
@@ -296,7 +329,8 @@ def test_what_paid_elsewhere_while_a_transfer_failed_can_be_used(
     send(nodes_of[CHAIN], order, PRICE)
     worker_once(app)
     # The process dies before it settles the order again.
-    claims.end(X402Settlement.get(), SettlementState.FAILED)
+    row = X402Settlement.get(X402Settlement.chain_id == SECOND)
+    claims.end(row, SettlementState.FAILED)
     shown = OrderPage(app, order)
     said = text_of(shown.get())
     assert "It is enough to pay for this order. Do not pay again." in said
@@ -328,19 +362,19 @@ def test_after_a_transfer_has_failed_money_elsewhere_pays(
 
 @pytest.mark.sql
 def test_a_transfer_that_failed_is_not_submitted_after_the_order_has_moved(
-    app, api, path, order, wallet, facilitator, second_facilitator, node, second_node
+    app, api, path, price, wallet, facilitator, second_facilitator, node, second_node
 ):
     second_facilitator.mode = "lie"
-    assert api.post(path, headers=wallet.header(required(order), SECOND)).status_code == 202
+    assert api.post(path, headers=wallet.header(required(price), SECOND)).status_code == 202
     held_by_a_sleeper = X402Settlement.get()
     claims.end(held_by_a_sleeper, SettlementState.FAILED)
-    bought = api.post(path, headers=wallet.header(required(order), CHAIN))
+    bought = api.post(path, headers=wallet.header(required(price), CHAIN))
     assert (bought.status_code, bought.json["chain_id"]) == (200, CHAIN)
     assert not claims.count_call(held_by_a_sleeper)
     second_facilitator.mode = "submit"
     worker_once(app)
     assert (len(facilitator.asked), len(second_facilitator.asked)) == (1, 1)
-    assert received(order, node, second_node) == [PRICE, 0]
+    assert received(price, node, second_node) == [PRICE, 0]
 
 
 @pytest.fixture
@@ -401,16 +435,31 @@ def signature_of(buyer):
 
 
 @pytest.mark.sql
+@pytest.mark.parametrize("has_order", [False, True])
 def test_requests_with_two_networks_at_once_settle_once(
-    app, path, order, wallet, facilitator, second_facilitator, node, second_node
+    app,
+    api,
+    path,
+    wallet,
+    facilitator,
+    second_facilitator,
+    node,
+    second_node,
+    make_order,
+    has_order,
 ):
+    order = make_order(path) if has_order else api.post(path)
     payments = [wallet.header(required(order), each) for each in BOTH]
     answers = at_once(
         *(partial(Api(app.test_client()).post, path, headers=each) for each in payments * 2)
     )
-    assert {each.status_code for each in answers} <= {200, 202}
+    # While one request asks the node whether the payer has the money, the others get 503.
+    assert {each.status_code for each in answers} <= ({200, 202} if has_order else {200, 202, 503})
     worker_once(app)
     worker_once(app)  # it books what the first one let settle
+    repeats = [api.post(path, headers=each) for each in payments]
+    assert {each.status_code for each in repeats} == {200}
+    assert len({each.json["id"] for each in repeats}) == 1
     assert len(facilitator.asked) + len(second_facilitator.asked) == 1
     paid = received(order, node, second_node)
     assert sorted(paid) == [0, PRICE]
@@ -420,15 +469,16 @@ def test_requests_with_two_networks_at_once_settle_once(
 
 @pytest.mark.sql
 def test_of_claims_on_two_networks_at_once_one_holds_and_the_order_is_there(
-    environ, api, path, wallet, acme
+    environ, path, wallet, acme, make_order
 ):
     """The claims themselves meet, and the buyer's choice: a request waits for its order's slot."""
     config = load(environ)
     # The claims of one payer take turns, so there are two.
     wallets = {CHAIN: wallet, SECOND: Wallet(FRIEND_KEY)}
     for _ in range(5):
-        order = api.post(path)
+        order = make_order(path)
         intent = PaymentIntent.get_by_id(order.json["intent"]["id"])
+        is_settling = X402Settlement.state == SettlementState.SETTLING
 
         def claimed(chain_id, order=order, intent=intent):
             header = wallets[chain_id].header(required(order), chain_id)
@@ -441,6 +491,6 @@ def test_of_claims_on_two_networks_at_once_one_holds_and_the_order_is_there(
                 home_choice.choose(acme.id, intent.id, SECOND, config)
 
         rows = at_once(partial(claimed, CHAIN), partial(claimed, SECOND), chosen)[:2]
-        (row,) = X402Settlement.select().where(X402Settlement.intent == intent.id)
+        (row,) = X402Settlement.select().where(X402Settlement.intent == intent.id, is_settling)
         (held_row,) = [each for each in rows if each is not None]
         assert held_row.chain_id == row.chain_id == stored(order).chain_id

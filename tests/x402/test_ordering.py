@@ -33,6 +33,19 @@ def test_a_repeat_with_the_key_gets_the_present_state_of_the_order(
     assert len(facilitator.asked) == 1 and acme.stock(ticket) == (0, 1)
 
 
+def test_a_repeat_with_the_key_asks_for_the_same_payment_again(
+    api, path, make_order, wallet, acme, ticket
+):
+    order = make_order(path, headers=KEY)
+    again = api.post(path, headers=KEY)
+    assert code(again) == (402, "payment_required")
+    assert again.json["intent"]["id"] == order.json["intent"]["id"]
+    assert required(again)["accepts"][0]["extra"] == required(order)["accepts"][0]["extra"]
+    assert acme.stock(ticket) == (1, 0)
+    assert code(api.post(path, {"quantity": 2}, headers=KEY)) == (422, "idempotency_key_reused")
+    assert api.post(path, headers=KEY | wallet.header(required(again))).status_code == 200
+
+
 def test_nothing_is_sold_of_an_event_that_is_over(api, path, acme, ticket):
     times = {"start_at": in_days(-1), "end_at": in_days(-0.5)}
     here = f"{acme.path}/events/{ticket['event_id']}"

@@ -25,7 +25,7 @@ from ticketing.limits import NAMED_PER_CLIENT
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.services import checkout, daily_counts, order_terms
+from ticketing.services import chains, checkout, daily_counts, order_terms
 from ticketing.services.checkout import Quote
 from ticketing.services.wallets import issuing, named_addresses
 from ticketing.services.wallets.named_addresses import NamedAddress
@@ -137,7 +137,11 @@ def order_for(
 
 
 def _price(tenant: Tenant, asked: Asked, config: Config) -> _Price:
-    """Return what is asked for costs now, and where it can be paid. X402NotEnabled: nowhere."""
+    """Return what is asked for costs now, and where it can be paid. X402NotEnabled: nowhere.
+
+    The first network is there even while its chain cannot be read. Another one must have been read
+    a moment ago.
+    """
     lines = asked.lines(tenant)
     order = asked.order(lines, None, share.channel(None, asked.digest(config.keyring.current)))
     quote = checkout.quote(tenant.id, order, config)
@@ -145,12 +149,15 @@ def _price(tenant: Tenant, asked: Asked, config: Config) -> _Price:
     if not quote.amount:
         return _Price(quote, (), known)
     found = {each.chain_id: each for each in order_terms.everywhere(quote.lines, known, config)}
+    markets = requirements.markets_of(list(found), config)
+    if not markets:
+        raise X402NotEnabled
+    fresh = {chain_id for chain_id, state in known.items() if chains.is_fresh(state)}
+    others = [each for each in markets[1:] if each.chain.chain_id in fresh]
     ways = [
         Way(market, units.to_atomic(quote.amount, found[market.chain.chain_id].decimals or 0))
-        for market in requirements.markets_of(list(found), config)
+        for market in (markets[0], *others)
     ]
-    if not ways:
-        raise X402NotEnabled
     return _Price(quote, ways, known)
 
 
@@ -167,7 +174,9 @@ def _fault_of(
     if price.quote.amount != claim.amount:
         return "The price has changed. Nothing was paid."
     way = next((each for each in price.ways if each.market.network == payment.network), None)
-    if way is None or not requirements.is_accepted(payment, way, claim.named.address):
+    if way is None or payment.amount != way.amount:
+        return requirements.OTHER_TERMS
+    if not requirements.is_accepted(payment, way, claim.named.address):
         return requirements.OTHER_TERMS
     address, signed = claim.named.address, payment.authorization
     # In the chain's time, which may not be that of the claim.
