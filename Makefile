@@ -8,7 +8,7 @@ SLITHER := .tools/slither
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run collect payback demo agent demo-agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-early bench-peers bench-scale bench-growth contracts lock audit release
+.PHONY: help run collect payback demo agent demo-agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-peers bench-scale bench-growth contracts lock audit release
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -73,9 +73,6 @@ bench-onsale: .venv/tests ## Measure the minute in which a sale begins; write th
 
 bench-growth: .venv/tests ## Measure a shop with a million orders beside an empty one; write bench/GROWTH.md too
 	@$(BIN)/python -m bench.growth --write
-
-bench-early: .venv/tests ## Measure how soon after its block an order's page shows the ticket; write bench/EARLY.md too
-	@$(BIN)/python -m bench.early --write
 
 bench-peers: .venv/tests ## Measure an order beside pretix, both on one Postgres; write the tables to bench/PEERS.md too
 	@$(BIN)/python -m bench.peers --write

@@ -2,7 +2,6 @@
 
 __main__.py: `make bench`: the cost of requests, compared with minimal servers
 onsale.py: `make bench-onsale`: the minute in which a sale begins
-early.py: `make bench-early`: how soon after its block the page of an order shows the ticket
 peers.py: `make bench-peers`: what an order costs here, and in pretix on the same Postgres
 pretix.py, ordering.py: pretix as its documentation installs it; orders through the pages of both
 growth.py: `make bench-growth`: what a shop with a million orders costs more than an empty one
