@@ -25,6 +25,7 @@ from tests.support.field_values import (
     SHOWN_AS_DEFAULT,
 )
 from tests.support.members import first_member, invite
+from tests.support.payouts import OWNER_ADDRESS
 from tests.support.webhook_endpoints import new_webhook
 from ticketing import ids
 
@@ -287,7 +288,7 @@ def door(organizer, schema):
         "WebhookRotate": lambda: Door("POST", f"{webhook()}/rotate", {}),
         "WebhookEnable": lambda: Door("POST", f"{webhook()}/enable", {}),
         "WebhookResend": lambda: Door("POST", f"{hooks}/{ids.WEBHOOK_ENDPOINT}/resend", {}, 404),
-        "WalletSet": lambda: Door("PUT", f"{organizer.path}/wallet", {}),
+        "WalletSet": lambda: Door("PUT", f"{organizer.path}/wallet", {"address": OWNER_ADDRESS}),
     }[schema]()
 
 

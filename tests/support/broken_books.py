@@ -116,7 +116,12 @@ BROKEN = [
     ({"voucher_usages_match": "voucher"}, change("voucher", "redeemed = 0")),
     ({"voucher_usages_match": "voucher"}, NOT_VOUCHERED),
     (
-        {"sold_is_admitted": "ticket", "admissions_match": "paid", "seats_add_up": "paid"},
+        {
+            "sold_is_admitted": "ticket",
+            "admissions_match": "paid",
+            "items_add_up": "paid",
+            "seats_add_up": "paid",
+        },
         "DELETE FROM admissions WHERE id = '{admission}'",
     ),
     (

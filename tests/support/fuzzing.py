@@ -156,6 +156,7 @@ IN_WORDS = {
     "show_at_door": {"Only a boolean or a choice can be shown at the door."},
     "ticket_id": {"Must not be used together with items.", "Missing data for required field."},
     "quantity": {"Must not be used together with items."},
+    "crowds.#.seats": {"Must be from 1 to 1000."},  # CROWD_MOST
     "items": {"Must have distinct ticket types.", "Must have at most # seats in all."},
     "scans.#.of": {"An undo has `of`, and no admission."},
     "scans.#.kind": {"Must have qr, or code, or admission_id and generation."},

@@ -68,9 +68,9 @@ def _check_stock(books: Books) -> None:
         own = items(books, intent)
         if intent["pooled"]:
             assert intent["status"] in LIVE | SOLD and len(own) == 1 and not intent["voucher_id"]
-            taken[intent["ticket_type_id"]] += intent["pooled"]
+            taken[own[0]["ticket_type_id"]] += intent["pooled"]
             # Its seats replace others that are still counted.
-            sold[intent["ticket_type_id"]] -= intent["pooled"] * (intent["status"] in SOLD)
+            sold[own[0]["ticket_type_id"]] -= intent["pooled"] * (intent["status"] in SOLD)
             continue
         for item in own:
             held[item["ticket_type_id"]] += item["quantity"] * (intent["status"] in LIVE)

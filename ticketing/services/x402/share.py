@@ -33,10 +33,12 @@ _BY_X402 = PaymentIntent.x402 == SQL("TRUE")
 
 @Prepared
 def _unpaid(ticket_type_id: Any) -> ModelSelect[PaymentIntent]:
+    # Not the column itself: without statistics, SQLite reads all orders of the type.
+    is_of_type = IntentItem.ticket_type.concat("") == ticket_type_id
     return (
         PaymentIntent.select(fn.SUM(IntentItem.quantity))
         .join(IntentItem, on=(IntentItem.intent == PaymentIntent.id))
-        .where(IntentItem.ticket_type == ticket_type_id, _BY_X402, AWAITING)
+        .where(is_of_type, _BY_X402, AWAITING)
     )
 
 
