@@ -30,6 +30,7 @@ class CrowdSchema(BaseSchema):
 
     network = Text(
         "203.0.113.0/24",
+        "An address or a network: of IPv4 to /16, of IPv6 to /32.",
         required=True,
         validate=[
             Length(1, 60),
@@ -40,7 +41,12 @@ class CrowdSchema(BaseSchema):
             ),
         ],
     )
-    seats = Int(300, required=True, validate=Range(1, MAX_SAFE_INTEGER))
+    seats = Int(
+        300,
+        "At most what the operator allows: 1,000 if nothing else is set.",
+        required=True,
+        validate=Range(1, MAX_SAFE_INTEGER),
+    )
 
     @post_load
     def normalize(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -53,6 +59,7 @@ class CrowdsChangeSchema(BaseSchema):
 
     crowds = Items(
         fields.Nested(CrowdSchema),
+        "Each network once.",
         required=True,
         validate=[Length(0, MAX_CROWDS, "items"), _ARE_DISTINCT],
     )

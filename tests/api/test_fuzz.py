@@ -21,6 +21,8 @@ CREDENTIALS = [*(role.value for role in LADDER), "client secret", "none"]
 BODIES = (
     "EventCreate",
     "EventCopy",
+    "CrowdsChange",
+    "Crowd",
     "MessageCreate",
     "TicketTypeCreate",
     "Preflight",

@@ -513,7 +513,13 @@ def test_nothing_but_what_is_asked_for_is_read(app, node, facilitator, monkeypat
     made = {name for name in explainer.indexes if not re.search("^sqlite_|_(pkey|key)$", name)}
     # This database has few scans, x402 payments, stray accounts, notifications of a tenant,
     # payments, turns in a waiting room, and places of waiting lists. They are all read instead.
-    few = {"scans_of_admission", "x402_settling", "notifications_of_type", "payments_unwitnessed"}
+    few = {
+        "scans_of_admission",
+        "x402_settling",
+        "intents_x402_unpaid",
+        "notifications_of_type",
+        "payments_unwitnessed",
+    }
     few |= {"turns_by_beginning", "turns_of_network", "entries_offered", "entries_of_site"}
     few |= {name for name in made if name.startswith("strays_")}
     assert made - used <= few

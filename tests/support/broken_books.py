@@ -125,7 +125,12 @@ BROKEN = [
         "DELETE FROM admissions WHERE id = '{admission}'",
     ),
     (
-        {"sold_is_admitted": "ticket", "admissions_match": "paid", "seats_add_up": "paid"},
+        {
+            "sold_is_admitted": "ticket",
+            "admissions_match": "paid",
+            "items_add_up": "paid",
+            "seats_add_up": "paid",
+        },
         one_more_admission("paid", "valid"),
     ),
     (
@@ -160,10 +165,13 @@ BROKEN = [
     ({"every_unit_accounted": "expired"}, change("expired", "refund_due = 0")),
     ({"every_unit_accounted": "live"}, change("live", "refund_due = 1")),
     (
-        {"seats_add_up": "paid", "every_unit_accounted": "paid"},
+        {"items_add_up": "paid", "seats_add_up": "paid", "every_unit_accounted": "paid"},
         change("paid", "amount = amount + 9"),
     ),
-    ({"seats_add_up": "paid"}, change("admission", "amount = amount + 1")),
+    (
+        {"items_add_up": "paid", "seats_add_up": "paid"},
+        change("admission", "amount = amount + 1"),
+    ),
     ({"seats_add_up": "paid"}, change("admission", "released = amount")),
     (
         {"one_address_one_intent": "paid live", "address_of_wallet": "live"},

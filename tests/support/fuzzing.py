@@ -156,7 +156,9 @@ IN_WORDS = {
     "show_at_door": {"Only a boolean or a choice can be shown at the door."},
     "ticket_id": {"Must not be used together with items.", "Missing data for required field."},
     "quantity": {"Must not be used together with items."},
-    "crowds.#.seats": {"Must be from 1 to 1000."},  # CROWD_MOST
+    "crowds": {"Must not have a network twice."},
+    "crowds.#.network": {"Must be an address or a network, of IPv4 to /16 or of IPv6 to /32."},
+    "crowds.#.seats": {"Must be from 1 to 1000."},
     "items": {"Must have distinct ticket types.", "Must have at most # seats in all."},
     "scans.#.of": {"An undo has `of`, and no admission."},
     "scans.#.kind": {"Must have qr, or code, or admission_id and generation."},

@@ -534,7 +534,7 @@ CREATE INDEX intents_of_buyer ON payment_intents (tenant_id, LOWER(buyer_email),
     WHERE buyer_email IS NOT NULL;
 CREATE UNIQUE INDEX intents_x402_keys ON payment_intents (idempotency_digest)
     WHERE idempotency_digest IS NOT NULL;
-CREATE INDEX intents_x402_unpaid ON payment_intents (id) WHERE x402 = TRUE AND status = 'awaiting_payment';
+CREATE INDEX intents_x402_unpaid ON payment_intents (event_id, status, x402) WHERE x402 = TRUE;
 CREATE INDEX intents_set_aside ON payment_intents (chain_id, set_aside_until)
     WHERE set_aside_until IS NOT NULL;
 CREATE INDEX intents_to_refund_by_amount ON payment_intents

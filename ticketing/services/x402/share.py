@@ -32,13 +32,13 @@ _BY_X402 = PaymentIntent.x402 == SQL("TRUE")
 
 
 @Prepared
-def _unpaid(ticket_type_id: Any) -> ModelSelect[PaymentIntent]:
+def _unpaid(event_id: Any, ticket_type_id: Any) -> ModelSelect[PaymentIntent]:
     # Not the column itself: without statistics, SQLite reads all orders of the type.
     is_of_type = IntentItem.ticket_type.concat("") == ticket_type_id
     return (
         PaymentIntent.select(fn.SUM(IntentItem.quantity))
         .join(IntentItem, on=(IntentItem.intent == PaymentIntent.id))
-        .where(is_of_type, _BY_X402, AWAITING)
+        .where(PaymentIntent.event == event_id, is_of_type, _BY_X402, AWAITING)
     )
 
 
@@ -53,7 +53,9 @@ def check(held: Held, *, is_signed: bool) -> None:
     for line in held.lines:
         limits = held.capacities(line)
         if limits:
-            ((unpaid,),) = _unpaid.tuples(ticket_type_id=line.ticket_type.id)
+            ((unpaid,),) = _unpaid.tuples(
+                event_id=line.ticket_type.event_id, ticket_type_id=line.ticket_type.id
+            )
             others = unpaid or 0
             least = line.quantity if is_signed else 1
             if others + line.quantity > max(least, min(limits) // SHARE):
