@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.support.browser import axe
 from tests.support.console import PASSWORD
 from tests.support.databases import only_once
+from tests.support.processes import new_tenant
 from tests.support.receivers import DEPLOYER, Chain
 from tests.support.remote import in_process
 from tools.headless import DESKTOP, PHONE
@@ -43,6 +44,12 @@ for (const [name, account] of Object.entries({json.dumps(accounts)})) {{
     new CustomEvent("eip6963:announceProvider", {{ detail }})));
 }}
 """
+
+
+@pytest.fixture
+def remote(stack):
+    """A tenant without a wallet."""
+    return new_tenant(stack, address=None)
 
 
 @pytest.fixture

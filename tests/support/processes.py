@@ -104,9 +104,9 @@ def audit(stack: Stack) -> Any:
     return json.loads(in_process(stack, "reconcile", "--json"))
 
 
-def new_tenant(stack: Stack) -> RemoteOrganizer:
-    """Create a tenant with a wallet and a unique name."""
-    return RemoteOrganizer(stack, f"acme-{next(_numbers)}")
+def new_tenant(stack: Stack, *, address: str | None = "new") -> RemoteOrganizer:
+    """Create a tenant with a unique name. `address`: see RemoteOrganizer."""
+    return RemoteOrganizer(stack, f"acme-{next(_numbers)}", address=address)
 
 
 def new_seat(remote: RemoteOrganizer) -> Any:

@@ -36,7 +36,8 @@ class RemoteOrganizer:
     """A tenant that was created through the CLI. It uses HTTP.
 
     It can sell at once, unless its wallet is an `address` on the chains of `chain_ids`: then a
-    worker must have proved receivers before the first order. `by` runs a command of the stack.
+    worker must have proved receivers before the first order. `address` None: it has no wallet.
+    `by` runs a command of the stack.
     """
 
     def __init__(
@@ -44,14 +45,15 @@ class RemoteOrganizer:
         stack: Stack,
         slug: str,
         *,
-        address: str | None = None,
+        address: str | None = "new",
         chain_ids: Sequence[int] = (CHAIN,),
         by: Callable[..., str] = in_process,
     ) -> None:
         chains = ",".join(map(str, chain_ids))
-        wallet = () if address is None else ("--address", address, "--chains", chains)
+        is_named = address not in ("new", None)
+        wallet = ("--address", address, "--chains", chains) if is_named else ()
         made = json.loads(by(stack, "tenants", "create", slug, "--name", slug, *wallet, "--json"))
-        if address is None:
+        if address == "new":
             give_wallet(made["id"], new_app(stack.environ).extensions["ticketing"].chains)
             database.close()
         self.headers = {"X-API-Key": made["key"]}
