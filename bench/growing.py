@@ -328,8 +328,11 @@ def _copy_money() -> None:
         "chain_id": "m.chain_id",
         "tx_hash": f"'0x3' || {tx_hash}",
         "log_index": "0",
+        "sender": "w.owner",
         "recipient": "w.owner",
         "amount": f"m.refunded + {_OWED}",
+        "block_number": "1",
+        "block_hash": f"'0x{'1' * 64}'",
         "created_at": bulk.moved("m.expires_at", "0 - o.seconds"),
         "checked": "TRUE",
     }
