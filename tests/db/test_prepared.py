@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from peewee import JOIN
 
+from ticketing.models.api_keys import ApiKey
 from ticketing.models.prepared import KEPT_LENGTH, Prepared, new_row, prepared_insert
 from ticketing.models.rate_counts import RateCount
 from ticketing.models.tenants import Tenant
@@ -81,3 +83,17 @@ def test_rows_that_are_inserted_together_have_the_same_columns():
             new_row(RateCount, {"caller": "b", "minute": 1}),
         )
     assert RateCount.select().count() == 0
+
+
+def test_a_last_model_without_a_row_is_none_even_if_null_reads_as_false(acme):
+    on = ApiKey.name == Tenant.name
+    flag = Tenant.second_factor_required
+
+    def keys() -> Any:
+        return ApiKey.select(ApiKey.id, flag).join(Tenant, JOIN.LEFT_OUTER, on=on)
+
+    (key,) = Prepared(keys, last="namesake").rows()
+    assert key.namesake is None
+    Tenant.update(name=ApiKey.select(ApiKey.name)).execute()
+    (key,) = Prepared(keys, last="namesake").rows()
+    assert key.namesake.second_factor_required is False

@@ -161,7 +161,7 @@ def new_organizer(app: Flask, slug: str, *, address: str | None = "new") -> Orga
     """Create a tenant through the CLI, by default with a wallet that can sell at once.
 
     `address`: a wallet of this address on the local chain instead, which the nodes are asked about.
-    None: no wallet.
+    If it is None, the tenant has no wallet.
     """
     arguments = ["tenants", "create", slug, "--name", slug.title(), "--json"]
     if address not in ("new", None):

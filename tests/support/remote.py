@@ -36,8 +36,8 @@ class RemoteOrganizer:
     """A tenant that was created through the CLI. It uses HTTP.
 
     It can sell at once, unless its wallet is an `address` on the chains of `chain_ids`: then a
-    worker must have proved receivers before the first order. `address` None: it has no wallet.
-    `by` runs a command of the stack.
+    worker must have proved receivers before the first order. If `address` is None, it
+    has no wallet. `by` runs a command of the stack.
     """
 
     def __init__(

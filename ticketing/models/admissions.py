@@ -82,7 +82,7 @@ class Admission(BaseModel):
     created_at = UtcDateTimeField()
 
     item: Any = None
-    """The item of its order, if that was read with it. None: it has no order."""
+    """The item of its order that it belongs to, where that is read too. A guest has none."""
 
     # No columns: services.admission_views sets these on an instance for its response.
     shown_code: str | None

@@ -197,7 +197,9 @@ class _Reader:
         for (owner, name), joined in zip(self._links, made[1:], strict=False):
             setattr(made[owner], name, joined)
         if self._last is not None:
-            is_there = any(value is not None for value in made[-1].__data__.values())
+            # As the database returned it: a conversion makes False of NULL.
+            of_last = row[-len(self._models[-1][1]) :]
+            is_there = any(value is not None for value in of_last)
             setattr(made[0], self._last, made[-1] if is_there else None)
         return made[0]
 
