@@ -41,7 +41,7 @@ def shop(stack, remote):
     ticket = remote.ticket()
     slug = remote.path.rpartition("/")[2]
     path = f"/v1/x402/tenants/{slug}/tickets/{ticket['id']}/orders"
-    eventually(lambda: remote.client.send("GET", path).status == 200)
+    eventually(lambda: remote.client.send("GET", path).status == 402)
     return stack
 
 
