@@ -3,17 +3,9 @@
 import pytest
 
 from tests.support.credentials_table import bearer, both_ways
-from tests.support.field_cases import ADDRESS, SIGNED
-from tests.support.routes import UNKNOWN, endpoints, same
+from tests.support.field_values import OPERATIONS
+from tests.support.routes import UNKNOWN, endpoints, same, sent_to
 from ticketing.roles import LADDER, Role
-
-NEEDED = {
-    "get_what_to_sign": {"query_string": {"payer": ADDRESS}},
-    "pay_without_fee": {"json": SIGNED},
-    "choose_chain": {"json": {"chain_id": 1}},
-    "tell_payer": {"json": {"account": ADDRESS, "tx_hash": "0x" + "ab" * 32, "chain_id": 1}},
-}
-"""What a request must have besides its path."""
 
 OF_FREE = {
     "get_what_to_sign": (404,),
@@ -37,7 +29,7 @@ def send_to_all(app, tenant, intent_id, headers):
             endpoint.path(tenant=tenant, intent_id=intent_id),
             method=endpoint.method,
             headers=headers,
-            **NEEDED.get(endpoint.view, {}),
+            **sent_to(OPERATIONS, endpoint, {}),
         )
         for endpoint in endpoints(app, "/v1/checkout/")
         if endpoint.ids == ["intent_id"] and not endpoint.needs_secret

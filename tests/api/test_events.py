@@ -4,20 +4,14 @@ import pytest
 
 from tests.support.factories import event_body, in_days
 from tests.support.field_changes import change_each_alone
-from tests.support.field_values import EVENT
+from tests.support.field_values import SCHEMAS
 
 CONTRACT_FIELDS = {
-    *EVENT,
-    "id",
-    "status",
-    "obstacles",
-    "created_at",
-    "updated_at",
-    "held",
-    "sold",
-    "available",
-    "image_url",
+    *SCHEMAS["EventCreate"]["properties"],
+    *("id", "obstacles", "created_at", "updated_at", "held", "sold", "available", "image_url"),
 }
+"""What is sent is shown, and more."""
+
 STATUSES = ("draft", "published", "canceled")
 REFERENCES_TO_NOTHING = (
     "evt_" + "0" * 26,

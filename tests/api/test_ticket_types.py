@@ -8,25 +8,18 @@ import pytest
 from tests.support.admissions import FREE
 from tests.support.factories import CHAIN, PRICE, ticket_body
 from tests.support.field_changes import change_each_alone
-from tests.support.field_values import TICKET_TYPE
+from tests.support.field_values import SCHEMAS
 from tests.support.mcp import call
 from ticketing.models.items import IntentItem
 from ticketing.models.ticket_types import TicketType
 
 CONTRACT_FIELDS = {
-    *TICKET_TYPE,
-    "id",
-    "event_id",
-    "status",
-    "held",
-    "sold",
-    "waiting",
-    "available",
-    "obstacles",
-    "warnings",
-    "created_at",
-    "updated_at",
+    *SCHEMAS["TicketTypeCreate"]["properties"],
+    *("id", "event_id", "held", "sold", "waiting", "available", "obstacles", "warnings"),
+    *("created_at", "updated_at"),
 }
+"""What is sent is shown, and more."""
+
 STATUSES = ("draft", "published", "canceled")
 
 

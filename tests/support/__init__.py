@@ -45,9 +45,8 @@ What must hold for every endpoint and field:
 
 routes.py: every endpoint, from the routing table
 credentials_table.py: credentials of every kind, valid and not
-field_cases.py: what each field and parameter accepts and rejects
-field_values.py, field_changes.py: values of tenants, events and ticket types: a new field needs a
-    line here; changes of one field each
+field_values.py: what each field and parameter accepts and rejects, from the golden OpenAPI document
+field_changes.py: changes of one field each
 odd_values.py, json_schema.py: difficult values in JSON; the part of JSON Schema that OpenAPI uses
 one_of_each.py: one resource of each kind, for tests of every endpoint
 fuzzing.py, fuzzing_shop.py: the fuzz and its shop

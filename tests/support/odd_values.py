@@ -161,12 +161,5 @@ def _text_fits(schema: dict[str, Any], text: str) -> bool:
     if schema.get("format") == "date-time":
         return text in {given for given, read in TIMES.values() if read}
     bounds = schema.get("minLength", 0), schema.get("maxLength", len(text))
-    matches = re.search(schema.get("pattern", ""), text) is not None
+    matches = re.fullmatch(schema.get("pattern", ".*"), text, re.DOTALL) is not None
     return "\0" not in text and is_unicode(text) and bounds[0] <= len(text) <= bounds[1] and matches
-
-
-def read_back(schema: dict[str, Any], value: Any) -> Any:
-    """Return how an accepted value is returned."""
-    if schema.get("format") == "date-time":
-        return dict(TIMES.values()).get(value)
-    return value
