@@ -182,12 +182,12 @@ def test_every_value_has_one_answer_and_what_is_taken_is_read_back(on_both):
         for field in door.fields():
             for name, text in values.items():
                 value, case = json.loads(text), (field.method, field.path, field.name, name)
-                if not fits(field.schema, value) and not is_sqlite():
+                if not fits(door.document, field.schema, value) and not is_sqlite():
                     continue
                 answer = door.send(field, field.body(text.encode()))
                 told[case] = outcome(answer)
                 assert answer.status_code < 500, case
-                if not fits(field.schema, value):
+                if not fits(door.document, field.schema, value):
                     within = ".a" if value == {"a": 1} and "properties" in field.schema else ""
                     within = ".0" if value == ["a"] and "items" in field.schema else within
                     refused = (422, "invalid_request", [field.name + within])

@@ -174,10 +174,10 @@ def _choice(schema: dict[str, Any]) -> Values:
 def _text(schema: dict[str, Any]) -> Values:
     low, high = schema.get("minLength", 1), schema.get("maxLength", 1)
     texts = ["x" * length for length in (low, high, low - 1, high + 1)]
-    texts += [*ODD, *([] if fits(schema, "x y" * 5) else FORMED)]
-    longest = max((len(each) for each in texts if fits(schema, each)), default=0)
+    texts += [*ODD, *([] if fits(DOCUMENT, schema, "x y" * 5) else FORMED)]
+    longest = max((len(each) for each in texts if fits(DOCUMENT, schema, each)), default=0)
     texts = [*dict.fromkeys([*texts, "x" * (longest + 1)])]
-    inside = [each for each in texts if fits(schema, each)]
+    inside = [each for each in texts if fits(DOCUMENT, schema, each)]
     return inside, [*NOT_TEXT, *(each for each in texts if each not in inside)]
 
 

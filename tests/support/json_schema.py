@@ -53,13 +53,14 @@ def check(
         for name in value.keys() & named.keys():
             check(document, named[name], value[name], f"{where}.{name}", more=more)
     if isinstance(value, list):
+        assert schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)), where
         for each in value:
             check(document, schema["items"], each, f"{where}[]", more=more)
     if isinstance(value, str):
         assert schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)), (
             where
         )
-        assert re.search(schema.get("pattern", ""), value), where
+        assert re.fullmatch(schema.get("pattern", ".*"), value, re.DOTALL), where
         if schema.get("format") == "date-time":
             assert value.endswith("Z") and datetime.fromisoformat(value), where
     if type(value) is int:
