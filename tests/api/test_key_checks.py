@@ -13,12 +13,10 @@ from tests.conftest import SECRET_KEY
 from tests.support.counted_work import watched
 from tests.support.credentials_table import (
     bearer,
+    ended_keys,
     exchange,
-    expire,
     member,
     new_key,
-    revoke,
-    rotate,
     wrong_secret,
 )
 from tests.support.factories import Api, cli
@@ -32,25 +30,16 @@ EXCHANGE = "/v1/auth/token"
 @pytest.fixture
 def no_keys(acme, neighbour):
     """Well-formed keys that are refused, by reason."""
-    expired_id, expired = new_key(acme)
-    revoked_id, revoked = new_key(acme)
-    rotated_id, rotated = new_key(acme)
     deleted_id, deleted = new_key(acme)
-    expire(acme, expired_id)
-    revoke(acme, revoked_id)
-    rotate(acme, rotated_id)
     ApiKey.delete().where(ApiKey.id == deleted_id).execute()
+    ended = {name: key for name, (key, _) in ended_keys(acme).items()}
     return {
         "never made": credentials.new_api_key(ids.new(ids.API_KEY)),
         "deleted": deleted,
-        "expired": expired,
-        "revoked": revoked,
-        "rotated away": rotated,
+        **ended,
         "wrong secret": wrong_secret(acme.admin_key),
         "wrong secret of another tenant's": wrong_secret(neighbour.admin_key),
-        "wrong secret of an expired one": wrong_secret(expired),
-        "wrong secret of a revoked one": wrong_secret(revoked),
-        "wrong secret of a rotated one": wrong_secret(rotated),
+        **{f"wrong secret of one {name}": wrong_secret(key) for name, key in ended.items()},
     }
 
 
@@ -93,18 +82,8 @@ def test_a_key_that_cannot_be_one_of_ours_costs_no_query(app, acme):
 
 
 def test_every_refused_jwt_of_ours_costs_the_same_work(app, acme, neighbour):
-    expired_id, expired = new_key(acme)
-    revoked_id, revoked = new_key(acme)
-    rotated_id, rotated = new_key(acme)
-    tokens = {
-        "expired": exchange(acme, expired),
-        "revoked": exchange(acme, revoked),
-        "rotated away": exchange(acme, rotated),
-        "disabled": member(acme, "gone@example.org", "admin"),
-    }
-    expire(acme, expired_id)
-    revoke(acme, revoked_id)
-    rotate(acme, rotated_id)
+    tokens = {name: token for name, (_, token) in ended_keys(acme).items()}
+    tokens["disabled"] = member(acme, "gone@example.org", "admin")
     cli(app, "members", "disable", acme.slug, "gone@example.org")
     claims = jwt.decode(tokens["revoked"], SECRET_KEY, ["HS256"], audience="ticketing-admin")
     for kind in (ids.API_KEY, ids.MEMBER):

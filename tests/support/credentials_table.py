@@ -17,6 +17,8 @@ CLAIMS = {"iss", "aud", "sub", "tenant", "role", "iat", "exp", "jti"}
 PASSWORD = "correct horse battery staple"
 OTHER_SECRET = "not-the-secret-key-0123456789abcdefghijklmnopqrstuvw"
 METRICS_TOKEN = "metrics-0123456789abcdef"
+Headers = dict[str, dict[str, str]]
+"""The headers of credentials of one kind, by their names."""
 
 
 class Kind(Enum):
@@ -40,14 +42,19 @@ class Credential(NamedTuple):
 
 def every_credential(organizer: Organizer, neighbour: Organizer) -> list[Credential]:
     """Return one of each kind, from the view of `organizer`'s endpoints."""
+    of_kinds: list[tuple[Kind | Role, Headers]] = [
+        (Kind.NONE, {"none": {}}),
+        (Kind.SCHEME, _schemes(organizer)),
+        (Kind.BEARER, _bearers(organizer)),
+        (Kind.BAD, _bad_keys(organizer) | _forged(organizer, neighbour)),
+        (Kind.NEIGHBOUR, _of_neighbour(neighbour)),
+        (Kind.METRICS, {"metrics token": bearer(METRICS_TOKEN)}),
+        *((role, _good(organizer, role)) for role in Role),
+    ]
     return [
-        *_nothing(organizer),
-        *_bad_keys(organizer),
-        *(Credential(*each) for each in _bad_members(organizer)),
-        *_forged(organizer, neighbour),
-        *_of_neighbour(neighbour),
-        *_good(organizer),
-        Credential("metrics token", Kind.METRICS, bearer(METRICS_TOKEN)),
+        Credential(name, kind, headers)
+        for kind, named in of_kinds
+        for name, headers in named.items()
     ]
 
 
@@ -84,21 +91,24 @@ def member(organizer: Organizer, email: str, role: str) -> str:
     return token
 
 
-def expire(organizer: Organizer, key_id: str) -> None:
-    past = datetime.now(UTC) - timedelta(seconds=1)
-    ApiKey.update(expires_at=past).where(ApiKey.id == key_id).execute()
-
-
-def revoke(organizer: Organizer, key_id: str) -> None:
+def ended_keys(organizer: Organizer) -> dict[str, tuple[str, str]]:
+    """Return keys that have ended, each with a JWT that was made from it before."""
     owner = organizer.with_headers({"X-API-Key": organizer.admin_key})
-    assert owner.post(f"{organizer.path}/apikeys/{key_id}/revoke").status_code == 200
-
-
-def rotate(organizer: Organizer, key_id: str) -> None:
-    """Give a key a new secret. The old one ends at once."""
-    owner = organizer.with_headers({"X-API-Key": organizer.admin_key})
-    body = {"overlap_seconds": 0}
-    assert owner.post(f"{organizer.path}/apikeys/{key_id}/rotate", body).status_code == 200
+    found = {}
+    for name, end, body in (
+        ("expired", "", None),
+        ("revoked", "revoke", None),
+        ("rotated away", "rotate", {"overlap_seconds": 0}),
+    ):
+        key_id, key = new_key(organizer)
+        found[name] = key, exchange(organizer, key)
+        if end:
+            ended = owner.post(f"{organizer.path}/apikeys/{key_id}/{end}", body)
+            assert ended.status_code == 200
+        else:
+            past = datetime.now(UTC) - timedelta(seconds=1)
+            ApiKey.update(expires_at=past).where(ApiKey.id == key_id).execute()
+    return found
 
 
 def wrong_secret(key: str) -> str:
@@ -106,35 +116,30 @@ def wrong_secret(key: str) -> str:
     return credentials.new_api_key(credentials.api_key_id(key) or "")
 
 
-def _nothing(organizer: Organizer) -> list[Credential]:
-    key = organizer.admin_key
-    tokens = {
-        "empty": "",
-        "garbage": "garbage",
-        "not ASCII": "\xff\xfe",
-        "like parameters": 'a="b"',
-        "key as bearer": key,
-        "of two parts": "a.b",
+def _schemes(organizer: Organizer) -> Headers:
+    texts = {
+        "basic": "Basic YWRtaW46YWRtaW4=",
+        "basic, not ASCII": "Basic \xff",
+        "scheme, not ASCII": "\xff \xff",
+        "JWT without its scheme": exchange(organizer, organizer.admin_key),
     }
-    return [
-        Credential("none", Kind.NONE, {}),
-        Credential("basic", Kind.SCHEME, {"Authorization": "Basic YWRtaW46YWRtaW4="}),
-        Credential("basic, not ASCII", Kind.SCHEME, {"Authorization": "Basic \xff"}),
-        Credential("scheme, not ASCII", Kind.SCHEME, {"Authorization": "\xff \xff"}),
-        Credential(
-            "JWT without its scheme", Kind.SCHEME, {"Authorization": exchange(organizer, key)}
-        ),
-        *(Credential(name, Kind.BEARER, bearer(token)) for name, token in tokens.items()),
-        *(
-            Credential(
-                f"{name}, before a good key", Kind.BEARER, bearer(token) | {"X-API-Key": key}
-            )
-            for name, token in tokens.items()
-        ),
-    ]
+    return {name: {"Authorization": text} for name, text in texts.items()}
 
 
-def _bad_keys(organizer: Organizer) -> list[Credential]:
+def _bearers(organizer: Organizer) -> Headers:
+    key = {"X-API-Key": organizer.admin_key}
+    found = {
+        "empty": bearer(""),
+        "garbage": bearer("garbage"),
+        "not ASCII": bearer("\xff\xfe"),
+        "like parameters": bearer('a="b"'),
+        "key as bearer": bearer(organizer.admin_key),
+        "of two parts": bearer("a.b"),
+    }
+    return found | {f"{name}, before a good key": sent | key for name, sent in found.items()}
+
+
+def _bad_keys(organizer: Organizer) -> Headers:
     key = organizer.admin_key
     texts = {
         "empty": "",
@@ -145,25 +150,18 @@ def _bad_keys(organizer: Organizer) -> list[Credential]:
         "never made": credentials.new_api_key(ids.new(ids.API_KEY)),
         "with a wrong secret": wrong_secret(key),
     }
-    found = [
-        Credential(f"key {name}", Kind.BAD, {"X-API-Key": text}) for name, text in texts.items()
-    ]
-    ends = {"revoked": revoke, "rotated away": rotate, "expired": expire}
-    for name, end in ends.items():
-        key_id, text = new_key(organizer)
-        ways = both_ways(organizer, text)
-        end(organizer, key_id)
-        found += [Credential(f"{name} key {way}", Kind.BAD, way) for way in ways]
-    return found
-
-
-def _bad_members(organizer: Organizer) -> list[tuple[str, Kind, dict[str, str]]]:
+    ended = ended_keys(organizer)
+    texts |= {name: text for name, (text, _) in ended.items()}
     token = member(organizer, "gone@example.org", "admin")
     cli(organizer.app, "members", "disable", organizer.slug, "gone@example.org")
-    return [("JWT of a disabled member", Kind.BAD, bearer(token))]
+    return {
+        **{f"key {name}": {"X-API-Key": text} for name, text in texts.items()},
+        **{f"JWT of a key that is {name}": bearer(token) for name, (_, token) in ended.items()},
+        "JWT of a disabled member": bearer(token),
+    }
 
 
-def _forged(organizer: Organizer, neighbour: Organizer) -> list[Credential]:
+def _forged(organizer: Organizer, neighbour: Organizer) -> Headers:
     """Return JWTs of a valid key, each with one error. Most of them need our secret."""
     token = exchange(organizer, organizer.admin_key)
     good = jwt.decode(token, SECRET_KEY, ["HS256"], audience="ticketing-admin")
@@ -203,31 +201,33 @@ def _forged(organizer: Organizer, neighbour: Organizer) -> list[Credential]:
         left = {name: value for name, value in good.items() if name != claim}
         texts[f"without {claim}"] = jwt.encode(left, SECRET_KEY, "HS256")
     keyed = {"X-API-Key": organizer.admin_key}
-    return [
-        Credential(f"JWT {name}", Kind.BAD, bearer(text) | (keyed if "good key" in name else {}))
+    return {
+        f"JWT {name}": bearer(text) | (keyed if "good key" in name else {})
         for name, text in texts.items()
-    ]
-
-
-def _of_neighbour(neighbour: Organizer) -> list[Credential]:
-    ways = {
-        "key": {"X-API-Key": neighbour.admin_key},
-        "JWT": bearer(exchange(neighbour, neighbour.admin_key)),
-        "member's JWT": bearer(member(neighbour, "eve@example.org", "admin")),
-        "lowest key": {"X-API-Key": neighbour.key("read")},
     }
-    return [Credential(f"neighbour's {way}", Kind.NEIGHBOUR, sent) for way, sent in ways.items()]
 
 
-def _good(organizer: Organizer) -> list[Credential]:
-    found = []
-    for role in Role:
-        if role in LADDER:
-            token, key = both_ways(organizer, organizer.key(role.value))
-            found += [Credential(f"{role} JWT", role, token), Credential(f"{role} key", role, key)]
-        person = bearer(member(organizer, f"{role}@example.org", role.value))
-        found.append(Credential(f"{role} member's JWT", role, person))
-    reader = exchange(organizer, organizer.key("read"))
-    claims = jwt.decode(reader, SECRET_KEY, ["HS256"], audience="ticketing-admin")
-    grown = jwt.encode({**claims, "role": "admin"}, SECRET_KEY, "HS256")
-    return [*found, Credential("read JWT that says admin", Role.READ, bearer(grown))]
+def _of_neighbour(neighbour: Organizer) -> Headers:
+    return {
+        "neighbour's key": {"X-API-Key": neighbour.admin_key},
+        "neighbour's JWT": bearer(exchange(neighbour, neighbour.admin_key)),
+        "neighbour's member's JWT": bearer(member(neighbour, "eve@example.org", "admin")),
+        "neighbour's lowest key": {"X-API-Key": neighbour.key("read")},
+    }
+
+
+def _good(organizer: Organizer, role: Role) -> Headers:
+    found = {f"{role} member's JWT": bearer(member(organizer, f"{role}@example.org", role.value))}
+    if role in LADDER:
+        token, key = both_ways(organizer, organizer.key(role.value))
+        found |= {f"{role} JWT": token, f"{role} key": key}
+    if role is Role.READ:
+        claims = jwt.decode(
+            exchange(organizer, organizer.key("read")),
+            SECRET_KEY,
+            ["HS256"],
+            audience="ticketing-admin",
+        )
+        grown = jwt.encode({**claims, "role": "admin"}, SECRET_KEY, "HS256")
+        found["read JWT that says admin"] = bearer(grown)
+    return found
