@@ -5,7 +5,6 @@ from typing import Any
 from tests.support import payees
 from tests.support.admissions import FREE, given
 from tests.support.factories import CHAIN, Buyer
-from tests.support.order_pages import link
 from tests.support.payouts import of_an_address
 from tests.support.refunds import FRIEND_ADDRESS, STRANGER_ADDRESS, overpay, received, state
 from tests.support.refusals.shop import Shop, Table, refuses
@@ -21,9 +20,7 @@ ON_CHAIN: Table = {}
 @refuses(errors.NothingReceived, REFUSALS)
 def address_for_the_refund_of_an_unpaid_order(shop: Shop) -> None:
     for ticket in (shop.organizer.ticket(), shop.organizer.ticket(**FREE)):
-        buyer = shop.organizer.buyer(ticket)
-        shop.api(f"{buyer.path}/refund-address", {"address": anvil.BUYER}, buyer.api)
-        shop.form(f"{link(buyer)}/refund-address", address=anvil.BUYER)
+        shop.buyers(shop.organizer.buyer(ticket), "refund-address", address=anvil.BUYER)
 
 
 @refuses(errors.NoRefundDue, REFUSALS)
@@ -62,16 +59,14 @@ def address_of_a_refund_that_the_wallet_that_paid_must_sign(shop: Shop) -> None:
     proven = {"source": "signer", "address": anvil.BUYER, "effective_at": clock.now()}
     _payee(buyer, **proven)
     PaymentIntent.update(refund_address=anvil.BUYER).execute()
-    shop.api(f"{buyer.path}/refund-address", {"address": FRIEND_ADDRESS}, buyer.api)
-    shop.form(f"{link(buyer)}/refund-address", address=FRIEND_ADDRESS)
+    shop.buyers(buyer, "refund-address", address=FRIEND_ADDRESS)
 
 
 @refuses(errors.RefundAddressFixed, REFUSALS)
 def address_of_a_refund_that_nobody_can_confirm(shop: Shop) -> None:
     buyer = _owed_to_nobody(shop)
     _payee(buyer, address=STRANGER_ADDRESS, ended_at=clock.now())
-    shop.api(f"{buyer.path}/refund-address", {"address": FRIEND_ADDRESS}, buyer.api)
-    shop.form(f"{link(buyer)}/refund-address", address=FRIEND_ADDRESS)
+    shop.buyers(buyer, "refund-address", address=FRIEND_ADDRESS)
 
 
 @refuses(errors.PayeeChangeEnded, REFUSALS)

@@ -92,8 +92,7 @@ def code_that_nobody_made(shop: Shop) -> None:
 def order_that_is_confirmed(shop: Shop) -> None:
     buyer = shop.organizer.buyer(shop.organizer.ticket(**FREE))
     buyer.purchase()
-    shop.api(f"{buyer.path}/cancel", by=buyer.api)
-    shop.form(f"{link(buyer)}/cancel")
+    shop.buyers(buyer, "cancel")
     intent = buyer.intent
     shop.tool("cancel_order", intent_id=intent["id"], client_secret=intent["client_secret"])
 
@@ -115,26 +114,23 @@ def second_extension_of_a_hold(shop: Shop) -> None:
 
 @refuses(errors.HoldNotExtendable, REFUSALS)
 def extension_of_the_hold_of_free_tickets(shop: Shop) -> None:
-    buyer = shop.organizer.buyer(shop.organizer.ticket(**FREE))
-    shop.api(f"{buyer.path}/hold", None, buyer.api)
-    shop.form(f"{link(buyer)}/hold")
+    shop.buyers(shop.organizer.buyer(shop.organizer.ticket(**FREE)), "hold")
 
 
-@refuses(errors.BillingClosed, REFUSALS)
-def billing_long_after_the_event(shop: Shop) -> None:
+LONG_AFTER: dict[Error, tuple[str, dict[str, str]]] = {
+    errors.BillingClosed: ("billing", {"name": "Ada"}),
+    errors.EmailClosed: ("email", {"email": "ada@example.org"}),
+}
+"""What a buyer asks for long after the event, and with which fields."""
+
+
+def long_after(error: Error, shop: Shop) -> None:
     ticket = shop.organizer.ticket(**FREE)
     buyer = shop.organizer.buyer(ticket)
     times = {"start_at": in_days(-92), "end_at": in_days(-91), "force": True}
     shop.has(f"events/{ticket['event_id']}", times, "patch")
-    shop.api(f"{buyer.path}/billing", {"name": "Ada"}, buyer.api)
-    shop.form(f"{link(buyer)}/billing", name="Ada")
+    what, fields = LONG_AFTER[error]
+    shop.buyers(buyer, what, **fields)
 
 
-@refuses(errors.EmailClosed, REFUSALS)
-def email_long_after_the_event(shop: Shop) -> None:
-    ticket = shop.organizer.ticket(**FREE)
-    buyer = shop.organizer.buyer(ticket)
-    times = {"start_at": in_days(-92), "end_at": in_days(-91), "force": True}
-    shop.has(f"events/{ticket['event_id']}", times, "patch")
-    shop.api(f"{buyer.path}/email", {"email": "ada@example.org"}, buyer.api)
-    shop.form(f"{link(buyer)}/email", email="ada@example.org")
+REFUSALS |= {error: partial(long_after, error) for error in LONG_AFTER}

@@ -10,8 +10,9 @@ from werkzeug.test import TestResponse
 from tests.support import mcp
 from tests.support.admissions import FREE
 from tests.support.console import SAME_ORIGIN, sign_in
-from tests.support.factories import CHAIN, Api, Organizer
+from tests.support.factories import CHAIN, Api, Buyer, Organizer
 from tests.support.holders import Held, bought
+from tests.support.order_pages import link
 from ticketing.errors import TicketingError
 from ticketing.pages.reasons import reason
 from ticketing.web import operation
@@ -88,6 +89,11 @@ class Shop:
         """Ask the API and the console for the same."""
         self.api(path, fields, method=method)
         self.form(form, **fields)
+
+    def buyers(self, buyer: Buyer, what: str, **fields: Any) -> None:
+        """Ask the API and the page of an order for the same, as its buyer."""
+        self.api(f"{buyer.path}/{what}", fields or None, buyer.api)
+        self.form(f"{link(buyer)}/{what}", **fields)
 
     def tool(self, name: str, **arguments: Any) -> None:
         """Call a tool of MCP."""
