@@ -1,5 +1,6 @@
 """Every field of every request: which values its bounds accept and reject, and the error's name."""
 
+import fnmatch
 import json
 from typing import Any, NamedTuple
 
@@ -15,8 +16,11 @@ from tests.support.field_values import (
     EXPONENT,
     OPERATIONS,
     QUERIES,
+    REFUSED_TOO,
     SCHEMAS,
     SHOWN_AS_DEFAULT,
+    TAKEN,
+    TAKEN_TOO,
     shown,
 )
 from tests.support.members import invite
@@ -38,7 +42,7 @@ REFUSED_LATER = {
     "KeyExchange": 401,
     "Login": 401,
     "Pair": 401,
-    "PayerReport": 404,  # no such transaction
+    "PayerReport": 404,  # of a free order
     "BoxOfficeOrder": 403,  # with an API key
     "MessageCreate": 409,  # without a mail server
     "EmailChange": 409,  # without a mail server
@@ -203,3 +207,11 @@ def test_no_field_and_no_parameter_is_without_its_case(api):
     assert queries == {path: set(parameters) for path, parameters in QUERIES.items()}
     cases = [values for of in (CASES, QUERIES) for each in of.values() for values in each.values()]
     assert all(outside for _, outside in cases)
+
+
+def test_what_is_written_by_hand_is_for_a_field_that_there_is():
+    names = {f"{schema}.{field}" for schema, fields in CASES.items() for field in fields}
+    names |= {f"{path} {name}" for path, parameters in QUERIES.items() for name in parameters}
+    by_hand = {*TAKEN, *TAKEN_TOO, *REFUSED_TOO}
+    assert not {each for each in by_hand if not fnmatch.filter(names, each)}
+    assert NOT_FOUND | REFUSED_LATER.keys() | BODY_TOO.keys() <= CASES.keys()

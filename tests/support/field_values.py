@@ -234,14 +234,14 @@ def in_query(schema: dict[str, Any]) -> Values:
 
 def _with_words(name: str, values: Values) -> Values:
     """Return values of a field or a parameter, with what is written by hand for it."""
-    inside, outside = values
-    taken = [by_hand for names, by_hand in TAKEN.items() if fnmatchcase(name, names)]
-    more = [each for names, some in TAKEN_TOO.items() if fnmatchcase(name, names) for each in some]
-    less = [
-        each for names, some in REFUSED_TOO.items() if fnmatchcase(name, names) for each in some
-    ]
-    inside = [*taken[0]] if taken else inside
-    return [*(each for each in inside if each not in less), *more], [*outside, *less]
+    taken, taken_too, refused = (
+        [some for names, some in by_hand.items() if fnmatchcase(name, names)]
+        for by_hand in (TAKEN, TAKEN_TOO, REFUSED_TOO)
+    )
+    inside = taken[0] if taken else values[0]
+    outside = [each for some in refused for each in some]
+    more = [each for some in taken_too for each in some]
+    return [*(each for each in inside if each not in outside), *more], [*values[1], *outside]
 
 
 def _fields(schema: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
