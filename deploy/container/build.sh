@@ -36,6 +36,7 @@ cp -r app.py gunicorn.conf.py requirements.txt schemas ticketing LICENSE LICENSE
 cp deploy/container/healthcheck.py /app/
 chmod -R a+rX /app
 find /app -depth -name __pycache__ -exec rm -r {} +
+find /app -type f \( -name '*.po' -o -name '*.pyi' \) -delete
 
 echo "copying Python and the programs of backups"
 rm -rf "$out"
@@ -47,7 +48,7 @@ ln -s "python$version" "$out/usr/bin/python3"
 cp -r "/usr/lib/python$version" "$out/usr/lib/"
 lib=$out/usr/lib/python$version
 rm -rf "$lib"/ensurepip "$lib"/idlelib "$lib"/lib2to3 "$lib"/pydoc_data "$lib"/test "$lib"/tkinter \
-    "$lib"/turtledemo "$lib"/config-* "$lib"/distutils "$lib"/sitecustomize.py
+    "$lib"/turtledemo "$lib"/unittest "$lib"/config-* "$lib"/distutils "$lib"/sitecustomize.py
 find "$lib" -depth -name __pycache__ -exec rm -r {} +
 cp /usr/lib/postgresql/15/bin/pg_dump /usr/lib/postgresql/15/bin/pg_restore /usr/bin/age "$out/usr/bin/"
 mv /app "$out/app"
