@@ -3,7 +3,6 @@
 This file has what they share: a missing program, and something that runs until it is stopped.
 
 run.py: `make run`: everything on this machine until Ctrl-C
-demo.py, demo_agent.py: `make demo`: sells a ticket, step by step; an agent with a wallet buys one
 stack.py, json_client.py: starts web server and worker as an operator does; a small client of them
 anvil.py, postgres.py: a real node with a test token; a temporary Postgres, with a standby
 solidity.py: compiles and checks the contracts; contracts/ has its packages and the test token
