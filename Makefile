@@ -94,7 +94,6 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 	@$(LOCK) tools/slither.in -o tools/slither.txt
 	@$(LOCK) tests/api/clients/python.in -o tests/api/clients/python.txt
 	@$(LOCK) tests/deploy/litestream.in -o tests/deploy/litestream.txt
-	@$(LOCK) bench/pretix.in -o bench/pretix.txt
 	@set -e; for version in $(PYTHONS); do \
 		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_28 -r requirements.txt; \
 		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_34 -r requirements-dev.txt; \
