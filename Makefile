@@ -8,7 +8,7 @@ SLITHER := .tools/slither
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run collect payback demo agent demo-agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-peers bench-scale bench-growth contracts lock audit release
+.PHONY: help run collect payback agent quick test test-long lint format fuzz screenshots translations bench bench-onsale bench-peers bench-scale bench-growth contracts lock audit release
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -23,14 +23,8 @@ collect: .venv/tests ## Send what the demo tenant's orders hold to its address, 
 payback: .venv/demo ## Pay back what the demo tenant owes, as its wallet, while `make run` runs
 	@$(BIN)/python -m tools.payback_local
 
-demo: .venv/demo ## Sell one ticket on a new chain and database, step by step
-	@$(BIN)/python -m tools.demo
-
 agent: .venv/agent .venv/demo ## Let an agent with the stock x402 client buy of the demo tenant, while `make run` runs
 	@$(BIN)/python -m tools.agent_local
-
-demo-agent: .venv/agent ## Let an agent with the stock x402 client buy a ticket, on this machine
-	@$(BIN)/python -m tools.demo_agent
 
 PYTEST := $(BIN)/python -m pytest
 # SQLite waits for the disk at each commit, so tests keep their data in memory, if it has a place.
@@ -100,7 +94,6 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 	@$(LOCK) tools/slither.in -o tools/slither.txt
 	@$(LOCK) tests/api/clients/python.in -o tests/api/clients/python.txt
 	@$(LOCK) tests/deploy/litestream.in -o tests/deploy/litestream.txt
-	@$(LOCK) bench/pretix.in -o bench/pretix.txt
 	@set -e; for version in $(PYTHONS); do \
 		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_28 -r requirements.txt; \
 		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_34 -r requirements-dev.txt; \

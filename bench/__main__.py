@@ -5,13 +5,11 @@ Exits with 1 if a response has an unexpected status, never because of a time.
 
 import argparse
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 from bench import report, size
 from bench.cases import CASES
 from bench.harness import measured, rows_of, say, worlds_of
-from tools.stack import ROOT
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 SIZE_NAME = "start and size"
@@ -19,25 +17,26 @@ SIZE_NAME = "start and size"
 
 def main() -> None:
     """Measure, print the result, and write it to a file with --write."""
-    arguments = _arguments()
-    report.show(
-        partial(_measure, arguments), "The last result", RESULTS if arguments.write else None
-    )
-
-
-def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--seconds", type=float, default=0.5, help="time per row and round")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", default="", metavar="SUBSTRING", help="measure only these cases")
+    parser.add_argument(
+        "--only",
+        default="",
+        type=_part_of_a_name,
+        metavar="SUBSTRING",
+        help="measure only these cases",
+    )
     parser.add_argument("--database", choices=("sqlite", "postgres"), help="default: both")
     parser.add_argument("--long", action="store_true", help="also memory after 200,000 requests")
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.relative_to(ROOT)}")
-    arguments = parser.parse_args()
+    report.run(parser, _measure, "The last result", RESULTS)
+
+
+def _part_of_a_name(text: str) -> str:
     names = [*(case.name for case in CASES), SIZE_NAME]
-    if not any(arguments.only in name for name in names):
-        parser.error(f"--only must be part of one of: {'; '.join(names)}")
-    return arguments
+    if not any(text in name for name in names):
+        raise argparse.ArgumentTypeError(f"it must be part of one of: {'; '.join(names)}")
+    return text
 
 
 def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, int]:

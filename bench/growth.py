@@ -8,14 +8,12 @@ because of a time.
 import argparse
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 from bench import growing, report, slowest
 from bench.cases import CASES, STEPS
 from bench.harness import Row, World, measured, percentile_ms, row_of, say, worlds_of
 from bench.slowest import Statement, Visit
-from tools.stack import ROOT
 
 RESULTS = Path(__file__).parent / "GROWTH.md"
 MOST = 1.3
@@ -27,20 +25,13 @@ _DATABASES = ("sqlite", "postgres")
 
 def main() -> None:
     """Measure, print the result, and write it to a file with --write."""
-    arguments = _arguments()
-    file = RESULTS if arguments.write else None
-    report.show(partial(_measure, arguments), "The last big shop", file)
-
-
-def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.growth", description=__doc__)
     parser.add_argument("--orders", type=int, default=growing.FULL.orders)
     parser.add_argument("--rounds", type=int, default=5, help="0: only the statements")
     parser.add_argument("--seconds", type=float, default=0.5, help="time per row and round")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="measure only these cases")
     parser.add_argument("--database", choices=_DATABASES, help="default: both")
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.relative_to(ROOT)}")
-    return parser.parse_args()
+    report.run(parser, _measure, "The last big shop", RESULTS)
 
 
 def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, int]:

@@ -7,7 +7,6 @@ import argparse
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from bench.harness import FLASK_NAME, Row, World, measured, percentile_ms, rows_
 from bench.shop import Organizer
 from ticketing.limits import DEFAULT_RATE_LIMITS
 from tools import anvil
-from tools.stack import ROOT
 
 RESULTS = Path(__file__).parent / "ONSALE.md"
 WAITING_MS = 500.0
@@ -211,12 +209,6 @@ def _a_minute(finished: list[float]) -> float:
 
 def main() -> None:
     """Measure, print the result, and write it to a file with --write."""
-    arguments = _arguments()
-    file = RESULTS if arguments.write else None
-    report.show(partial(_measure, arguments), "The last on-sale minute", file)
-
-
-def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.onsale", description=__doc__)
     parser.add_argument("--buyers", type=int, default=3000)
     parser.add_argument("--seconds", type=float, default=60, help="in which they come")
@@ -226,8 +218,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, help="of the steps; 0: leave them out")
     parser.add_argument("--slice", type=float, default=0.5, help="seconds of a step in a round")
     parser.add_argument("--database", choices=("sqlite", "postgres"), help="default: both")
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.relative_to(ROOT)}")
-    return parser.parse_args()
+    report.run(parser, _measure, "The last on-sale minute", RESULTS)
 
 
 def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, int]:

@@ -21,7 +21,6 @@ from bench.harness import World, say, world_on
 from bench.ordering import OURS, PRETIX
 from bench.shop import Organizer
 from tools.postgres import Postgres
-from tools.stack import ROOT
 
 RESULTS = Path(__file__).parent / "PEERS.md"
 BOUND = 30.0
@@ -120,10 +119,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2, help="of ours in a round")
     parser.add_argument("--pretix-seconds", type=float, default=10, help="of pretix in a round")
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.relative_to(ROOT)}")
-    arguments = parser.parse_args()
-    file = RESULTS if arguments.write else None
-    report.show(partial(_measure, arguments), "Beside pretix", file)
+    report.run(parser, _measure, "Beside pretix", RESULTS)
 
 
 def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, int]:

@@ -20,7 +20,7 @@ from tools.daemons import Redis
 from tools.json_client import Client
 from tools.stack import Stack, StackFailed, free_port
 
-PINS = Path(__file__).parent / "pretix.txt"
+PINS = Path(__file__).parent / "pretix.in"
 EVENT = "/bench/hot-night/"
 API = "/api/v1/organizers/bench/events/"
 

@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from importlib.metadata import version
@@ -13,7 +14,7 @@ from typing import Protocol
 from bench.harness import BARE_NAME, FLASK_NAME, Row, percentile_ms
 from ticketing import clock
 from tools import ToolMissing
-from tools.stack import StackFailed
+from tools.stack import ROOT, StackFailed
 
 _TO_BARE = "to bare"
 _HEADS = (
@@ -33,20 +34,27 @@ _HEADS = (
 )
 
 
-def show(measure: Callable[[ExitStack], tuple[str, int]], title: str, file: Path | None) -> None:
-    """Measure, print the report, and write it to `file` if there is one.
+def run(
+    parser: ArgumentParser,
+    measure: Callable[[Namespace, ExitStack], tuple[str, int]],
+    title: str,
+    file: Path,
+) -> None:
+    """Measure as the command line says, print the report, and write it to `file` with --write.
 
     `measure` returns the report and the number of wrong results. Exit with 1 if there are any.
     """
+    parser.add_argument("--write", action="store_true", help=f"write {file.relative_to(ROOT)}")
+    arguments = parser.parse_args()
     try:
         with ExitStack() as running:
-            report, errors = measure(running)
+            report, errors = measure(arguments, running)
     except (StackFailed, ToolMissing, RuntimeError, subprocess.CalledProcessError) as error:
         sys.exit(f"bench: {error}")
     except KeyboardInterrupt:
         sys.exit("bench: interrupted")
     print(report)
-    if file is not None:
+    if arguments.write:
         file.write_text(
             f"# {title}\n\nHow to read it: [README.md](README.md).\n\n```\n{report}\n```\n"
         )

@@ -25,7 +25,7 @@ from tools import anvil
 from tools.daemons import PgBouncer
 from tools.namespaces import Host, Network
 from tools.postgres import Postgres
-from tools.stack import ROOT, Stack
+from tools.stack import Stack
 
 RESULTS = Path(__file__).parent / "SCALE.md"
 TENANTS = 8
@@ -133,19 +133,12 @@ class Bench:
 
 def main() -> None:
     """Measure, print the result, and write it to a file with --write."""
-    arguments = _arguments()
-    file = RESULTS if arguments.write else None
-    report.show(partial(_measure, arguments), "Two hosts and PgBouncer", file)
-
-
-def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.5, help="of a row in a round")
     parser.add_argument("--pool", type=int, default=4, help="PgBouncer's connections to Postgres")
     parser.add_argument("--delay-ms", type=float, default=0.0, help="what a web host sends is late")
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.relative_to(ROOT)}")
-    return parser.parse_args()
+    report.run(parser, _measure, "Two hosts and PgBouncer", RESULTS)
 
 
 def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, int]:

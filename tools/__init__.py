@@ -3,7 +3,6 @@
 This file has what they share: a missing program, and something that runs until it is stopped.
 
 run.py: `make run`: everything on this machine until Ctrl-C
-demo.py, demo_agent.py: `make demo`: sells a ticket, step by step; an agent with a wallet buys one
 stack.py, json_client.py: starts web server and worker as an operator does; a small client of them
 anvil.py, postgres.py: a real node with a test token; a temporary Postgres, with a standby
 solidity.py: compiles and checks the contracts; contracts/ has its packages and the test token
@@ -16,10 +15,9 @@ mail_catcher.py, receiver.py: a mail server that delivers nothing; a receiver of
 agent.py, facilitator.py: the npm client of x402; a facilitator that pays the gas
 agent_local.py, local_facilitator.py: `make agent`; starts the facilitator of a local chain
 chromium.py, headless.py: a real Chromium; run without a window
-screenshots.py, screenshots_shop.py, screenshots_networks.py: `make screenshots` of buyers' pages
+screenshots.py, screenshots_states.py, screenshots_shop.py: `make screenshots`: the list of pages;
+    what brings them into their states; the tenant with its orders
 sample_picture.py: the picture of the demo event
-screenshots_door.py: of the scanner
-screenshots_console.py, screenshots_desk.py: of the console
 collect.py, collect_networks.py, collect_files.py, collect_search.py, collect_moving.py,
     collect_sending.py: for organizers and operators: send what receivers of orders hold to their
     owner, with a file of the service or with nothing but a recovery file

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,7 +43,7 @@ class OwnerWallet:
     """A wallet of an address. `chain_ids`: where the organizer says to control the address.
 
     It has either `orders`, or a `secret` from which all salts follow. `other_chain_ids`: where its
-    orders may hold money, besides. None: the file does not say. `tokens` are (chain id, address).
+    orders may hold money, besides. `tokens` are (chain id, address).
     `least_collected`: an exchange's minimum deposit, in micro-units.
     """
 
@@ -54,23 +54,27 @@ class OwnerWallet:
     secret: bytes | None = field(default=None, repr=False)
     next_index: int = 1
     is_exchange: bool = False
-    other_chain_ids: frozenset[int] | None = None
+    other_chain_ids: frozenset[int] = frozenset()
     tokens: frozenset[tuple[int, str]] = frozenset()
 
 
 @dataclass(frozen=True)
 class CollectFile:
-    """What a file says. A recovery file has a version, and neither chain nor token."""
+    """What a file says. A recovery file has neither chain nor token."""
 
     wallets: Sequence[OwnerWallet]
     chain_id: int | None = None
     token_address: str | None = None
-    recovery_version: int | None = None
+
+    @property
+    def is_recovery(self) -> bool:
+        """Whether it is a recovery file."""
+        return self.chain_id is None
 
     @property
     def chain_ids(self) -> frozenset[int]:
         """All networks on which orders of its wallets may hold money."""
-        every = (each.chain_ids | (each.other_chain_ids or frozenset()) for each in self.wallets)
+        every = (each.chain_ids | each.other_chain_ids for each in self.wallets)
         return frozenset().union(*every)
 
 
@@ -97,11 +101,10 @@ def read_file(path: Path) -> CollectFile:
             token = address.parse(_get(found, "token_address", str))
             return CollectFile(wallets, _get(found, "chain_id", int), token)
         if kind == RECOVERY:
-            version = 1 if "version" not in found else _get(found, "version", int)
-            if not 0 < version <= RECOVERY_VERSION:
+            version = _get(found, "version", int)
+            if version != RECOVERY_VERSION:
                 raise ValueError(f"version {version} is not known: update this program")
-            wallets = [_recovered(each, version) for each in _list(found, "wallets")]
-            return CollectFile(wallets, recovery_version=version)
+            return CollectFile([_recovered(each) for each in _list(found, "wallets")])
     except ValueError as error:
         # These messages are ours, and name fields only: the values may be secrets.
         raise Refused(f"{path} is not a valid file: {error}") from None
@@ -138,16 +141,15 @@ def _listed(row: Any) -> OwnerWallet:
     return OwnerWallet(*_owner_of(row), orders, least if type(least) is int else None)
 
 
-def _recovered(row: Any, version: int) -> OwnerWallet:
+def _recovered(row: Any) -> OwnerWallet:
     next_index = _get(row, "next_index", int)
     if not 0 < next_index <= receivers.MOST_INDEX:
         raise ValueError("a next_index is out of range")
-    wallet = OwnerWallet(*_owner_of(row), secret=_word(row, "secret"), next_index=next_index)
-    if version == 1:
-        return wallet
     least = row.get("minimum_deposit")
-    return replace(
-        wallet,
+    return OwnerWallet(
+        *_owner_of(row),
+        secret=_word(row, "secret"),
+        next_index=next_index,
         is_exchange=_get(row, "exchange", bool),
         least_collected=None if least is None else _get(row, "minimum_deposit", int),
         other_chain_ids=_chain_ids(row, "other_chain_ids"),

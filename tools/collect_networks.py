@@ -33,11 +33,6 @@ DONE, FAILED, SOMETHING_LEFT = 0, 1, 3
 
 GAP = receivers.SEARCH_GAP
 
-VERSION_1_LACKS = (
-    "networks that were taken off a wallet, other tokens that arrived, and whether an address"
-    " belongs to an exchange, with its minimum deposit"
-)
-
 
 @dataclass
 class Report:
@@ -75,24 +70,19 @@ def run(options: argparse.Namespace) -> int:
     others: it is in the output, and in the exit code.
     """
     file, key, report = read_file(options.file), read_key(options.key_file), Report()
-    is_recovery = file.recovery_version is not None
-    if not is_recovery and (options.coin or options.also_token or options.state):
+    if not file.is_recovery and (options.coin or options.also_token or options.state):
         raise Refused("--also-token, --coin and --state are for recovery files: use --token")
     clients = _clients(options.rpc, report)
     only: int | None = options.chain_id or file.chain_id
     for chain_id in clients:
         if only not in (None, chain_id):
             raise Refused(f"--rpc is a node of network {chain_id}, not of {only}")
-    if file.recovery_version == 1:
-        print(f"This recovery file is of version 1. It does not have: {VERSION_1_LACKS}.")
-        if only is None and options.token is None:
-            report.not_done.append("what a file of version 1 does not have: see above")
     state = State(options.state)
     for chain_id in sorted(file.chain_ids | clients.keys() if only is None else {only}):
         if chain_id not in clients:
             report.not_done.append(f"{_named(chain_id)}: no --rpc")
             continue
-        if is_recovery:
+        if file.is_recovery:
             print(f"{_named(chain_id)}:", flush=True)
         try:
             _Network(chain_id, clients[chain_id], file, options, report).collect(key, state)
@@ -166,7 +156,7 @@ class _Network:
         if most_fee is None:
             most_fee = MOST_FEE_GWEI.get(self._chain_id, OTHER_MOST_FEE_GWEI)
         sender = Sender(self._rpc, self._chain_id, key, int(most_fee * GWEI))
-        if self._file.recovery_version is not None:
+        if self._file.is_recovery:
             coins = f"{sender.coins:.6f} of the network's coin"
             print(f"gas is paid by {sender.address}, which has {coins}", flush=True)
         # What a killed run has sent changes what is left.
@@ -186,7 +176,7 @@ class _Network:
         for each in collectors:
             print(each, flush=True)
             self._report.is_complete &= each.is_complete
-            if each.leaves_small and self._file.recovery_version is not None:
+            if each.leaves_small and self._file.is_recovery:
                 said = f"{_named(self._chain_id)}: small sums of {each.money.name}"
                 self._report.not_done.append(f"{said}: see --min-amount")
 
@@ -209,7 +199,7 @@ class _Network:
         named, options = _named(self._chain_id), self._options
         if options.token is not None:
             return [Money(self._node, options.token)]
-        if self._file.recovery_version is None:
+        if not self._file.is_recovery:
             if self._usual is None:
                 raise Refused("no token is known for this network: name it with --token")
             return [Money(self._node, self._usual)]
@@ -262,7 +252,7 @@ class _Network:
 
     def _is_asked(self, wallet: OwnerWallet) -> bool:
         """Return whether a wallet's orders may hold something here, as far as the file says."""
-        if self._options.chain_id is not None or wallet.other_chain_ids is None:
+        if self._options.chain_id is not None or not self._file.is_recovery:
             return True
         if self._chain_id in wallet.chain_ids | wallet.other_chain_ids:
             return True

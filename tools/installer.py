@@ -43,7 +43,7 @@ def from_npm(pins: Path, name: str, instead: str = "") -> Path:
 def from_pypi(pins: Path, name: str) -> Path:
     """Return a virtual environment of its own with what the file `pins` names. ToolMissing.
 
-    Run its programs as `bin/python -m`.
+    Without hashes if it is no .txt file. Run its programs as `bin/python -m`.
     """
     digest = hashlib.sha256(pins.read_bytes()).hexdigest()
     try:
@@ -123,7 +123,8 @@ def _fill_from_npm(folder: Path, pins: Path) -> None:
 
 def _fill_from_pypi(folder: Path, pins: Path) -> None:
     _run([sys.executable, "-m", "venv", str(folder)], ROOT)
-    pip = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(pins)]
+    hashes = ["--require-hashes"] if pins.suffix == ".txt" else []
+    pip = ["-m", "pip", "install", "--quiet", *hashes, "-r", str(pins)]
     _run([str(folder / "bin" / "python"), *pip], ROOT)
 
 

@@ -10,11 +10,9 @@ import itertools
 import re
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
-from queue import Queue
 from typing import Any
 
 from aiosmtpd.controller import Controller
@@ -24,36 +22,14 @@ from tools import Running, printable
 _LINK = re.compile(r"https?://[^\s<>\"]+")
 
 
-@dataclass(frozen=True)
-class CaughtMail:
-    """A mail: its envelope, its subject, the links in its text, and its file."""
-
-    sender: str
-    recipients: list[str]
-    subject: str
-    links: list[str]
-    file: Path
-
-    def __str__(self) -> str:
-        """Return some lines for people."""
-        lines = [
-            f"mail from {self.sender} to {', '.join(self.recipients)}",
-            f"  subject: {self.subject}",
-            *(f"  link: {link}" for link in self.links),
-            f"  file: {self.file}",
-        ]
-        return printable("\n".join(lines))
-
-
 class MailCatcher(Running):
     """A mail server on 127.0.0.1, in threads of this process.
 
-    Each mail is a new file in `folder`, is put into `caught`, and is passed to `say` as text.
+    Each mail is a new file in `folder`, and is passed to `say` as some lines for people.
     """
 
     def __init__(self, port: int, folder: Path, say: Callable[[str], None]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.caught: Queue[CaughtMail] = Queue()
         self._folder, self._say = folder, say
         # A mail that is larger is refused by the server.
         self._server = Controller(self, hostname="127.0.0.1", port=port, data_size_limit=2**24)
@@ -64,11 +40,13 @@ class MailCatcher(Running):
         message = email.message_from_bytes(envelope.original_content, policy=default)
         assert isinstance(message, EmailMessage)
         file = await asyncio.to_thread(self._save, envelope.original_content)
-        mail = CaughtMail(
-            envelope.mail_from, envelope.rcpt_tos, message["Subject"] or "", _links(message), file
-        )
-        self.caught.put(mail)
-        self._say(str(mail))
+        lines = [
+            f"mail from {envelope.mail_from} to {', '.join(envelope.rcpt_tos)}",
+            f"  subject: {message['Subject'] or ''}",
+            *(f"  link: {link}" for link in _links(message)),
+            f"  file: {file}",
+        ]
+        self._say(printable("\n".join(lines)))
         return "250 Message accepted"
 
     def stop(self) -> None:

@@ -9,7 +9,6 @@ import signal
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from queue import Queue
 from typing import Any
 
 from standardwebhooks import Webhook, WebhookVerificationError
@@ -29,7 +28,6 @@ class Receiver(Running):
 
     def __init__(self, port: int, say: Callable[[str], None], secret: str = "") -> None:
         self.secret = secret
-        self.verified: Queue[dict[str, Any]] = Queue()
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -61,7 +59,6 @@ class Receiver(Running):
         except (WebhookVerificationError, ValueError, RuntimeError) as error:
             self._say(printable(f"webhook refused: {error}"))
             return False
-        self.verified.put(webhook)
         data = json.dumps(webhook["data"])
         self._say(printable(f"webhook verified: {webhook['type']} {data}"))
         return True

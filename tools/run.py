@@ -98,7 +98,8 @@ Let an agent with the stock x402 client buy a ticket:
 """
 
 WITHOUT_AGENTS = """\
-Agents buy by x402 if a facilitator is installed: 'make demo-agent' does that, and shows it.
+Agents can buy by x402 if a facilitator is installed: stop this, run 'make .venv/agent', and
+start it again.
 """
 
 IN_THE_NETWORK = """\

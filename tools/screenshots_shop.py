@@ -3,12 +3,10 @@
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import urllib3
-from playwright.sync_api import Page
 
 from tools import anvil
 from tools.json_client import Client
@@ -20,6 +18,7 @@ PRICE, REST = 25_000_000, 1_000_000
 CONFIRMATIONS = 4
 PATIENCE_SECONDS = 120
 PARTLY_PAID_AT_ONCE = 7
+SURPLUS = 4_990_000
 
 _SETTINGS = {
     "contact_email": "hello@northernlights.example",
@@ -43,19 +42,17 @@ _TICKETS: tuple[dict[str, Any], ...] = (
 )
 
 
-@dataclass(frozen=True)
-class Shot:
-    """One state of one page. `open` brings it about and returns its URL; `act` uses the page.
+Check = Callable[[dict[str, Any]], bool]
 
-    `is_signed_in`: it is a page of the console. `ends_orders`: it moves the chain's clock, so that
-    orders expire.
-    """
 
-    name: str
-    open: Callable[["Shop"], str]
-    is_signed_in: bool = False
-    ends_orders: bool = False
-    act: Callable[["Shop", Page], None] = lambda _shop, _page: None
+def is_owed(order: dict[str, Any]) -> bool:
+    """Whether an order is owed money, and all of its payments are final."""
+    return bool(order["refund_due"] and not order["refund_pending"])
+
+
+def is_confirmed(order: dict[str, Any]) -> bool:
+    """Whether an order is confirmed."""
+    return bool(order["status"] == "confirmed")
 
 
 class Order:
@@ -77,14 +74,23 @@ class Order:
             raise StackFailed(f"the page of the order {self.id} has no payment link")
         return found[1]
 
-    def pay(self, amount: int, *, blocks: int = 0, node: anvil.Anvil | None = None) -> None:
+    def pay(
+        self, amount: int, *, blocks: int = CONFIRMATIONS, node: anvil.Anvil | None = None
+    ) -> None:
         """Pay from the buyer's account, then mine so many blocks. By default on the first chain."""
         node = node or self._shop.node
         anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, self.address, amount)
         if blocks:
             node.rpc("anvil_mine", hex(blocks))
 
-    def wait(self, holds: Callable[[dict[str, Any]], bool], pause: float = 0.1) -> "Order":
+    def paid(
+        self, amount: int, until: Check | None = None, *, blocks: int = CONFIRMATIONS
+    ) -> "Order":
+        """Pay, and wait until the order is as it shall be. By default until the amount is seen."""
+        self.pay(amount, blocks=blocks)
+        return self.wait(until or (lambda it: it["amount_received"] == amount))
+
+    def wait(self, holds: Check, pause: float = 0.1) -> "Order":
         """Wait until the order is as it shall be. `pause`: the seconds between two looks."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not holds(self._shop.client.send("GET", self._path, headers=self._headers).json):
@@ -96,6 +102,11 @@ class Order:
     def send(self, call: str, body: Any = None) -> Any:
         """Make a call of the buyer."""
         return self._shop.client.send("POST", f"{self._path}/{call}", body, self._headers).json
+
+    def after(self, call: str, body: Any = None) -> "Order":
+        """Make a call of the buyer, and return the order."""
+        self.send(call, body)
+        return self
 
 
 class Shop:
@@ -112,20 +123,20 @@ class Shop:
         self.checkout = f"/v1/checkout/tenants/{TENANT}"
         self.change("PATCH", "", _SETTINGS)
         start = (datetime.now(UTC) + timedelta(days=40)).replace(hour=19, minute=30, second=0)
-        event = self._event("Songs from the Boiler House", start)
-        ferry = self._event("The Silent Ferry", start + timedelta(days=21))
-        self.event_id = event["id"]
-        self.url = f"{stack.url}/{TENANT}"
-        self.event_url = f"{self.url}/{event['slug']}"
-        self.embed_url = f"{stack.url}/_e/{TENANT}/{event['slug']}"
+        event = self.event("Songs from the Boiler House", start)
+        ferry = self.event("The Silent Ferry", start + timedelta(days=21))
+        self.event_id, self.slug, self.second_slug = event["id"], event["slug"], ferry["slug"]
+        self.event_url = f"{stack.url}/{TENANT}/{self.slug}"
         picture = self._headers | {"Content-Type": "image/jpeg"}
         path = f"{self.admin}/events/{self.event_id}/image"
         self.client.send("PUT", path, sample_picture(), picture)
-        self.ticket_ids = [self._ticket(self.event_id, each) for each in _TICKETS]
-        self.second_event_url = f"{self.url}/{ferry['slug']}"
+        one = {"chain_ids": [anvil.CHAIN_ID]}
+        types = [self.ticket_type(self.event_id, **one, **each) for each in _TICKETS]
+        self.ticket_id, self.seat_id = types[0]["id"], types[1]["id"]
+        self._ticket = types[0]
         both = {"name": "Deck", "price_amount": PRICE, "chain_ids": anvil.CHAIN_IDS}
+        self._deck = self.ticket_type(ferry["id"], **both)
         self._partly_paid: list[Order] = []
-        self._deck = {"event_id": ferry["id"], "ticket_id": self._ticket(ferry["id"], both)}
 
     def change(self, method: str, path: str, body: Any = None) -> Any:
         """Make a call of the organizer."""
@@ -134,52 +145,8 @@ class Shop:
             raise StackFailed(f"{method} {path}: {answer.json}")
         return answer.json
 
-    def order(self, quantity: int = 1) -> Order:
-        """Order tickets, as a shop does: a buyer alone may not hold so many."""
-        return self._order({"event_id": self.event_id, "ticket_id": self.ticket_ids[0]}, quantity)
-
-    def order_on_two_networks(self) -> Order:
-        """Order a ticket that can be paid on both chains."""
-        return self._order(self._deck, 1)
-
-    def partly_paid_elsewhere(self) -> Order:
-        """Order a ticket, and pay a part of it on the second chain.
-
-        The worker looks there once a minute, so several such orders wait for it together.
-        """
-        if not self._partly_paid:
-            found = [self.order_on_two_networks() for _ in range(PARTLY_PAID_AT_ONCE)]
-            for order in found:
-                order.pay(PRICE - REST, blocks=CONFIRMATIONS, node=self.second)
-            self._partly_paid = [order.wait(lambda it: bool(it["strays"]), 2) for order in found]
-        return self._partly_paid.pop()
-
-    def _order(self, ticket: dict[str, str], quantity: int) -> Order:
-        buyer = {"email": "ada@example.org", "name": "Ada Lovelace"}
-        body = {**ticket, "quantity": quantity, "buyer": buyer}
-        path = f"{self.checkout}/preflight"
-        answer = self.client.send("POST", path, body, self._headers)
-        if answer.status >= 400:
-            raise StackFailed(f"POST {path}: {answer.json}")
-        return Order(self, answer.json)
-
-    def paid(self, quantity: int = 1) -> Order:
-        """Order tickets, and pay for them until they are final."""
-        order = self.order(quantity)
-        order.pay(PRICE * quantity, blocks=CONFIRMATIONS)
-        return order.wait(lambda it: it["status"] == "confirmed")
-
-    def mine(self, blocks: int) -> None:
-        """Let the chain grow."""
-        if blocks:
-            self.node.rpc("anvil_mine", hex(blocks))
-
-    def pass_time(self, seconds: int) -> None:
-        """Move the chain's clock, by which orders expire."""
-        self.node.rpc("evm_increaseTime", hex(seconds))
-        self.mine(1)
-
-    def _event(self, title: str, start: datetime) -> Any:
+    def event(self, title: str, start: datetime, **fields: Any) -> Any:
+        """Publish an event."""
         body = {
             "title": title,
             "description": _DESCRIPTION,
@@ -190,9 +157,55 @@ class Shop:
             "timezone": "Europe/Berlin",
             "carts": True,
             "status": "published",
+            **fields,
         }
         return self.change("POST", "/events", body)
 
-    def _ticket(self, event_id: str, fields: dict[str, Any]) -> str:
-        body = {"chain_ids": [anvil.CHAIN_ID], "status": "published", **fields}
-        return str(self.change("POST", f"/events/{event_id}/tickets", body)["id"])
+    def ticket_type(self, event_id: str, **fields: Any) -> Any:
+        """Publish a ticket type."""
+        return self.change("POST", f"/events/{event_id}/tickets", {"status": "published", **fields})
+
+    def order(self, quantity: int = 1, of: Any = None, name: str = "Ada Lovelace") -> Order:
+        """Order tickets, as a shop does: a buyer alone may not hold so many."""
+        ticket = of or self._ticket
+        body = {"event_id": ticket["event_id"], "ticket_id": ticket["id"], "quantity": quantity}
+        body["buyer"] = {"email": "ada@example.org", "name": name}
+        path = f"{self.checkout}/preflight"
+        answer = self.client.send("POST", path, body, self._headers)
+        if answer.status >= 400:
+            raise StackFailed(f"POST {path}: {answer.json}")
+        return Order(self, answer.json)
+
+    def order_on_two_networks(self) -> Order:
+        """Order a ticket that can be paid on both chains."""
+        return self.order(of=self._deck)
+
+    def confirmed(self, quantity: int = 1) -> Order:
+        """Order tickets, and pay for them until they are final."""
+        return self.order(quantity).paid(PRICE * quantity, is_confirmed)
+
+    def overpaid(self, quantity: int = 1) -> Order:
+        """Order tickets, and pay too much for them."""
+        return self.order(quantity).paid(PRICE * quantity + SURPLUS, is_owed)
+
+    def partly_paid_elsewhere(self) -> Order:
+        """Order a ticket, and pay a part of it on the second chain.
+
+        The worker looks there once a minute, so several such orders wait for it together.
+        """
+        if not self._partly_paid:
+            found = [self.order_on_two_networks() for _ in range(PARTLY_PAID_AT_ONCE)]
+            for order in found:
+                order.pay(PRICE - REST, node=self.second)
+            self._partly_paid = [order.wait(lambda it: bool(it["strays"]), 2) for order in found]
+        return self._partly_paid.pop()
+
+    def mine(self, blocks: int) -> None:
+        """Let the chain grow."""
+        if blocks:
+            self.node.rpc("anvil_mine", hex(blocks))
+
+    def pass_time(self, seconds: int) -> None:
+        """Move the chain's clock, by which orders expire."""
+        self.node.rpc("evm_increaseTime", hex(seconds))
+        self.mine(1)

@@ -320,8 +320,9 @@ def test_a_tenant_without_a_wallet_has_no_recovery_file(empty):
 def file_for(owner, secret="ab" * 32, **fields):
     """Return the recovery file of another installation."""
     wallet = {"contract_version": 1, "owner": owner, "secret": f"0x{secret}", "chain_ids": [1]}
+    wallet |= {"exchange": False, "minimum_deposit": None, "other_chain_ids": [], "tokens": []}
     wallet |= {"next_index": 17, "created_at": "2026-11-20T09:00:00Z", **fields}
-    return {"kind": "ticketing-recovery", "tenant": "old", "wallets": [wallet]}
+    return {"kind": "ticketing-recovery", "version": 2, "tenant": "old", "wallets": [wallet]}
 
 
 def test_a_recovery_file_is_continued_where_its_search_ends(app, empty, node):
@@ -342,9 +343,8 @@ def test_a_recovery_file_is_continued_where_its_search_ends(app, empty, node):
 
 def test_a_wallet_that_continues_a_file_keeps_its_networks_and_tokens(empty):
     tokens = [{"chain_id": 10, "token_address": TOKEN_ADDRESS.lower()}]
-    newer = {"exchange": True, "minimum_deposit": 5, "other_chain_ids": [137], "tokens": tokens}
-    file = {**file_for(OWNER, **newer), "version": 2}
-    put(empty, address=OWNER, chain_ids=[8453], recovery=file)
+    fields = {"exchange": True, "minimum_deposit": 5, "other_chain_ids": [137], "tokens": tokens}
+    put(empty, address=OWNER, chain_ids=[8453], recovery=file_for(OWNER, **fields))
     put(empty, address=OWNER, chain_ids=[8453])
     entry = file_of(empty)
     assert entry["chain_ids"] == [8453]
@@ -366,7 +366,7 @@ def test_two_wallets_never_share_a_secret(empty, neighbour):
     "file",
     [
         {},
-        {"kind": "ticketing-recovery", "wallets": []},
+        {**file_for(OWNER), "wallets": []},
         {**file_for(OWNER), "kind": "other"},
         file_for(OTHER),
         file_for(OWNER, "AB" * 32),
@@ -380,7 +380,9 @@ def test_two_wallets_never_share_a_secret(empty, neighbour):
         file_for(OWNER, chain_ids=[True]),
         file_for(OWNER, chain_ids=[0]),
         file_for(OWNER, other_chain_ids=["10"]),
+        file_for(OWNER, other_chain_ids=None),
         file_for(OWNER, other_chain_ids=[*range(1, 1002)]),
+        file_for(OWNER, tokens=None),
         file_for(OWNER, tokens=[8453]),
         file_for(OWNER, tokens=[{"chain_id": "1", "token_address": OTHER}]),
         file_for(OWNER, tokens=[{"chain_id": 1, "token_address": "0x12"}]),
@@ -388,8 +390,10 @@ def test_two_wallets_never_share_a_secret(empty, neighbour):
         {**file_for(OWNER), "version": 3},
         {**file_for(OWNER), "version": "2"},
         {**file_for(OWNER), "version": 0},
-        {"kind": "ticketing-recovery", "wallets": [1]},
-        {"kind": "ticketing-recovery", "wallets": file_for(OWNER)["wallets"] * 2},
+        {**file_for(OWNER), "version": 1},
+        {**file_for(OWNER), "version": None},
+        {**file_for(OWNER), "wallets": [1]},
+        {**file_for(OWNER), "wallets": file_for(OWNER)["wallets"] * 2},
     ],
 )
 def test_a_file_that_is_wrong_is_refused_and_not_repeated(empty, file):

@@ -50,8 +50,8 @@ def secret():
 
 @pytest.fixture
 def file(tmp_path, owner, secret):
-    """Write a recovery file of version 2."""
-    return partial(recovery_file, tmp_path, (owner, secret, 5), version=2)
+    """Write a recovery file."""
+    return partial(recovery_file, tmp_path, (owner, secret, 5))
 
 
 @pytest.fixture
@@ -162,10 +162,10 @@ def test_a_wallet_that_never_had_a_network_is_left_alone_there(
     here, there, run, tmp_path, owner, secret
 ):
     """Also with --yes: an address at an exchange may not take it there."""
-    path = recovery_file(tmp_path, (owner, secret, 5), version=2)
-    other = recovery_file(tmp_path, (there.owner(), new_secret(), 5), chain_ids=(THERE,), version=2)
+    path = recovery_file(tmp_path, (owner, secret, 5))
+    other = recovery_file(tmp_path, (there.owner(), new_secret(), 5), chain_ids=(THERE,))
     both = json.loads(other.read_text())
-    path = recovery_file(tmp_path, (owner, secret, 5), version=2)
+    path = recovery_file(tmp_path, (owner, secret, 5))
     both["wallets"] += json.loads(path.read_text())["wallets"]
     path.write_text(json.dumps(both))
     pay(there, owner, secret, {1: 5})
@@ -218,14 +218,6 @@ def test_small_sums_are_said_unless_somebody_chose_what_is_small(
     assert run("--min-amount", "1", "--complete")[0] == 0
     assert run("--min-amount", "0", "--complete")[0] == 0
     assert here.held(USDC, owner) == 2_700_000
-
-
-def test_a_file_of_version_1_is_read_and_said_to_lack_things(here, run, tmp_path, owner, secret):
-    pay(here, owner, secret, {1: 5})
-    code, told = run(recovery_file(tmp_path, (owner, secret, 5)), "--coin")
-    assert (code, here.held(USDC, owner)) == (LEFT, 5)
-    assert "This recovery file is of version 1. It does not have: networks that were taken" in told
-    assert "what a file of version 1 does not have: see above" in not_done(told)
 
 
 def test_one_network_that_fails_keeps_no_other_from_being_collected(

@@ -161,7 +161,7 @@ class TestTheTool:
         paid = {1: 5, 700: 7, 1500: 11}
         for index, amount in paid.items():
             chain.mint(token, (receiver_address(owner, order_salt(secret, index)), amount))
-        file = recovery_file(tmp_path, (owner, secret, 1), version=2)
+        file = recovery_file(tmp_path, (owner, secret, 1))
         run = partial(collecting.run, tmp_path, capsys, provider.url, file, "--token", token)
 
         def collects():
@@ -200,7 +200,7 @@ class TestTheTool:
         monkeypatch.setattr("tools.collect_search.LOOKED_UP_AT_ONCE", 100)
         owner, secret = chain.owner(), new_secret()
         chain.mint(token, (receiver_address(owner, order_salt(secret, 900)), 5))
-        file = recovery_file(tmp_path, (owner, secret, 1), version=2)
+        file = recovery_file(tmp_path, (owner, secret, 1))
         state = tmp_path / "search.json"
         run = partial(collecting.run, tmp_path, capsys, provider.url, file, "--token", token)
         options = ("--gap", "1000", "--state", str(state))

@@ -197,6 +197,19 @@ def test_collect_and_payback_work_on_the_second_chain(folder, ports, running):
     assert [anvil.balance(partial(rpc, port), *holder) for port in ports[1:]] == [0, 1_000_000]
 
 
+def test_a_payment_is_printed_as_a_verified_webhook_and_as_a_mail(folder, ports, running):
+    order = Overpaid(folder, ports)
+    awaited = {"webhook verified: intent.confirmed", "  subject: Your ticket"}
+    for line in iter(running.stdout.readline, ""):
+        found = next((each for each in awaited if line.startswith(each)), None)
+        if found is not None:
+            awaited.remove(found)
+            assert found.startswith("  ") or f'"intent_id": "{order.id}"' in line
+        if not awaited:
+            break
+    assert not awaited
+
+
 def test_an_agent_buys_by_x402(folder, running):
     """The test packages have those of a facilitator."""
     assert any("make agent" in line for line in iter(running.stdout.readline, ""))

@@ -7,8 +7,7 @@ import pytest
 from tests.support.browser import axe, visits
 from ticketing.locales import LOCALES
 from tools.headless import DESKTOP, PHONE, open_forms
-from tools.screenshots import SHOTS, open_shop
-from tools.screenshots_console import session_of
+from tools.screenshots import SHOTS, open_shop, session_of
 
 NARROW = {"width": 320, "height": 640}
 LOOKS = {

@@ -29,25 +29,27 @@ def run(folder, capsys, url, file, *options, mode=0o600):
     return code, told.out + told.err
 
 
-def recovery_file(folder, *wallets, chain_ids=(31337,), version=1, **fields):
-    """Write a recovery file of (owner, secret, next_index). Of version 2, `fields` are added."""
+def recovery_file(folder, *wallets, chain_ids=(31337,), **fields):
+    """Write a recovery file of (owner, secret, next_index), with `fields` in each wallet."""
     path = folder / "recovery.json"
-    newer = {"exchange": False, "minimum_deposit": None, "other_chain_ids": [], "tokens": []}
     rows = [
         {
             "contract_version": 1,
             "owner": owner,
             "secret": "0x" + secret.hex(),
+            "exchange": False,
+            "minimum_deposit": None,
             "chain_ids": [*chain_ids],
+            "other_chain_ids": [],
+            "tokens": [],
             "next_index": next_index,
             "created_at": "2026-11-25T09:00:00Z",
-            **({} if version == 1 else newer | fields),
+            **fields,
         }
         for owner, secret, next_index in wallets
     ]
-    file = {"kind": "ticketing-recovery", "tenant": "acme", "created_at": "2026-11-25T09:00:00Z"}
-    if version != 1:
-        file["version"] = version
+    file = {"kind": "ticketing-recovery", "version": 2, "tenant": "acme"}
+    file["created_at"] = "2026-11-25T09:00:00Z"
     path.write_text(json.dumps({**file, "wallets": rows}))
     return path
 

@@ -11,10 +11,14 @@ from typing import Any
 
 from eth_account import Account
 
+from ticketing.chain.registry import REGISTRY
 from tools import Running, anvil
 
 BUYER_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 """The key of anvil.BUYER, from anvil's public mnemonic."""
+
+BASE_SEPOLIA = 84532
+USDC = REGISTRY[BASE_SEPOLIA].token_address
 
 TOKEN = "facilitator-token-0123456789"
 RELAYER = 3
@@ -25,6 +29,13 @@ _KINDS = ("address", "address", "uint256", "uint256", "uint256", "bytes32")
 _TYPE = [{"name": name, "type": kind} for name, kind in zip(_FIELDS, _KINDS, strict=True)]
 _SUBMIT = "0xe3ee160e"
 """transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)"""
+
+
+def put_usdc(node: anvil.Anvil, token: str = USDC) -> None:
+    """Put the test token where a real chain has USDC, and give tokens to the buyer."""
+    code = node.rpc("eth_getCode", anvil.deploy_token(node.rpc), "latest")
+    node.rpc("anvil_setCode", token, code)
+    anvil.mint(node.rpc, token, anvil.BUYER, anvil.BUYER_TOKENS)
 
 
 def encoded(message: Any) -> str:

@@ -21,14 +21,12 @@ from tests.support.factories import PRICE
 from tests.support.processes import variables_of
 from tests.support.refunds import account
 from tests.support.remote import RemoteOrganizer, in_process
-from tests.support.x402 import BUYER_KEY, TOKEN, decoded
+from tests.support.x402 import BASE_SEPOLIA, BUYER_KEY, TOKEN, decoded, put_usdc
 from ticketing.chain.registry import REGISTRY
 from tools import agent, anvil, local_facilitator
-from tools.demo_agent import CHAIN, put_usdc
 
 pytestmark = pytest.mark.long
 
-BASE_SEPOLIA = CHAIN
 BASE = 8453
 
 

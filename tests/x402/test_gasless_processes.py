@@ -11,9 +11,8 @@ from tests.support.gasless import address_of, signed
 from tests.support.processes import variables_of
 from tests.support.relayer import held
 from tests.support.remote import eventually, in_process
-from tests.support.x402 import TOKEN, Facilitator
+from tests.support.x402 import BASE_SEPOLIA, TOKEN, USDC, Facilitator, put_usdc
 from tools import anvil, local_facilitator
-from tools.demo_agent import CHAIN, USDC, put_usdc
 from tools.json_client import Client
 
 pytestmark = pytest.mark.long
@@ -104,7 +103,7 @@ class TestRealFacilitator:
 
     @pytest.fixture
     def node(self, starts_processes):
-        with anvil.Anvil(chain_id=CHAIN) as node:
+        with anvil.Anvil(chain_id=BASE_SEPOLIA) as node:
             put_usdc(node)
             yield node
 
@@ -116,17 +115,17 @@ class TestRealFacilitator:
             del made["RPC_URL_31337"]
             yield {
                 **made,
-                f"RPC_URL_{CHAIN}": node.url,
-                f"CONFIRMATIONS_{CHAIN}": "1",
-                f"X402_FACILITATOR_URL_{CHAIN}": url,
-                f"X402_FACILITATOR_TOKEN_{CHAIN}": TOKEN,
+                f"RPC_URL_{BASE_SEPOLIA}": node.url,
+                f"CONFIRMATIONS_{BASE_SEPOLIA}": "1",
+                f"X402_FACILITATOR_URL_{BASE_SEPOLIA}": url,
+                f"X402_FACILITATOR_TOKEN_{BASE_SEPOLIA}": TOKEN,
                 "PUBLIC_URL": f"http://127.0.0.1:{made['PORT']}",
             }
 
     @pytest.fixture
     def payer(self, stack, remote):
         in_process(stack, "worker", "--once")
-        return Payer(remote, remote.ticket(chain_id=CHAIN))
+        return Payer(remote, remote.ticket(chain_id=BASE_SEPOLIA))
 
     def test_it_pays_what_is_due_and_the_payer_no_gas(self, stack, payer, node):
         gas = node.rpc("eth_getBalance", address_of(), "latest")

@@ -26,8 +26,6 @@ from ticketing.models.unassigned_money import UnassignedMoney
 from ticketing.models.wallets import TokenOnChain, Wallet
 
 VERSION = 2
-"""Files of version 1 name no version. They lack `exchange`, `minimum_deposit`, `other_chain_ids`
-and `tokens`."""
 
 _KIND = "ticketing-recovery"
 _SECRET = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
@@ -78,7 +76,7 @@ def file_of(tenant: Tenant, enabled: Mapping[int, Chain]) -> dict[str, Any]:
 
 
 def continued(file: Mapping[str, Any], owner: str) -> Continued:
-    """Return how a wallet of `owner` continues with a recovery file, of this version or before.
+    """Return how a wallet of `owner` continues with a recovery file.
 
     The installation that wrote the file may have issued more addresses since then. Those that a
     search with the file can find are skipped: see SEARCH_GAP. Invalid.
@@ -87,8 +85,8 @@ def continued(file: Mapping[str, Any], owner: str) -> Continued:
     """
     if file.get("kind") != _KIND or not isinstance(file.get("wallets"), list):
         raise _invalid(_MALFORMED)
-    version = file.get("version", 1)
-    if type(version) is not int or version < 1:
+    version = file.get("version")
+    if type(version) is not int or version < VERSION:
         raise _invalid(_MALFORMED)
     if version > VERSION:
         raise _invalid(_NEWER)
@@ -177,8 +175,8 @@ def _read(entry: Any) -> tuple[str, Continued]:
 
 
 def _listed(entry: Mapping[str, Any], name: str) -> list[Any]:
-    """Return a list of an entry, empty if the file's version has none. Invalid."""
-    found = entry.get(name, [])
+    """Return a list of an entry. Invalid."""
+    found = entry.get(name)
     if not isinstance(found, list) or len(found) > _MOST_LISTED:
         raise _invalid(_MALFORMED)
     return found
