@@ -11,6 +11,7 @@ import subprocess
 import sys
 from email import policy
 from functools import partial
+from threading import Timer
 
 import pytest
 import urllib3
@@ -83,6 +84,21 @@ def start(folder, program="tools.run", *arguments):
     )
 
 
+def lines_of(process):
+    """Yield the lines that a process prints. It is killed if none comes for a long time.
+
+    Otherwise a test would wait for ever for a line that never comes.
+    """
+    while True:
+        watch = Timer(PATIENCE_SECONDS, process.kill)
+        watch.start()
+        line = process.stdout.readline()
+        watch.cancel()
+        if not line:
+            return
+        yield line
+
+
 def refusal(folder, *arguments):
     """Return the sentence with which it refuses to start."""
     with start(folder, "tools.run", *arguments) as process:
@@ -103,7 +119,7 @@ def running(folder):
     """`make run`, until the test ends."""
     with start(folder) as process:
         try:
-            lines = iter(process.stdout.readline, "")
+            lines = lines_of(process)
             assert any(line.startswith("ticketing is running.") for line in lines)
             yield process
         finally:
@@ -200,7 +216,7 @@ def test_collect_and_payback_work_on_the_second_chain(folder, ports, running):
 def test_a_payment_is_printed_as_a_verified_webhook_and_as_a_mail(folder, ports, running):
     order = Overpaid(folder, ports)
     awaited = {"webhook verified: intent.confirmed", "  subject: Your ticket"}
-    for line in iter(running.stdout.readline, ""):
+    for line in lines_of(running):
         found = next((each for each in awaited if line.startswith(each)), None)
         if found is not None:
             awaited.remove(found)
@@ -212,7 +228,7 @@ def test_a_payment_is_printed_as_a_verified_webhook_and_as_a_mail(folder, ports,
 
 def test_an_agent_buys_by_x402(folder, running):
     """The test packages have those of a facilitator."""
-    assert any("make agent" in line for line in iter(running.stdout.readline, ""))
+    assert any("make agent" in line for line in lines_of(running))
     code, said = ended(folder, "tools.agent_local")
     assert code == 0, said
     assert " is confirmed\n" in said and "code " in said
@@ -235,7 +251,7 @@ def test_payback_needs_make_run(folder):
 def test_it_runs_once_in_a_folder_until_it_is_interrupted(folder, ports):
     with start(folder) as process:
         try:
-            lines = iter(process.stdout.readline, "")
+            lines = lines_of(process)
             assert any(line.startswith("ticketing is running.") for line in lines)
             first_sign_in = f"http://127.0.0.1:{ports[0]}/console/invitation/in_"
             assert any(f"Organize in your browser:       {first_sign_in}" in line for line in lines)
@@ -261,7 +277,7 @@ def test_with_a_host_other_machines_get_the_pages_and_this_one_the_console(folde
     # 127.0.0.2 stands for an address in a network: both are of this machine.
     with start(folder, "tools.run", "--host", "127.0.0.2") as process:
         try:
-            lines = iter(process.stdout.readline, "")
+            lines = lines_of(process)
             page = f"http://127.0.0.2:{ports[0]}/demo/launch-night"
             assert any(f"Buy a ticket in your browser:   {page}" in line for line in lines)
             invitation = f"http://127.0.0.1:{ports[0]}/console/invitation/in_"
