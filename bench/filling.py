@@ -1,11 +1,10 @@
 """Fill a database with orders of every kind: few are made by a service, the rest are copies.
 
 The copies have ids, addresses and codes of their own, so `reconcile` finds nothing wrong with them.
-It writes columns by the names that it finds, so the schema may be of any version.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -133,15 +132,19 @@ def _copy(filled: Filled, models: Iterable[tuple[Kind, str]], orders: int) -> No
             copies = orders * kind.share // 100 - 1
             intent = rows("payment_intents", f"id = '{intent_id}'")[0]
             new_ids = [ids.new(ids.INTENT) for _ in range(copies)]
-            addresses = (
-                {"id": new, "address_index": place, "address": _address(wallet, place)}
-                for place, new in enumerate(new_ids, index)
-            )
-            _insert("payment_intents", ({**intent, **more} for more in addresses))
+            places = range(index, index + copies)
+            new = [
+                {**intent, "id": new_id, "address_index": place, "address": _address(wallet, place)}
+                for new_id, place in zip(new_ids, places, strict=True)
+            ]
+            _insert("payment_intents", new)
             index += copies
+            accounts = _copy_account(intent_id, new)
             for payment in rows("payments", f"intent_id = '{intent_id}'"):
                 changed = {"id": ids.PAYMENT, "tx_hash": "0x"}
-                _insert("payments", _copies(payment, changed, new_ids))
+                copied = _copies(payment, changed, new_ids)
+                of_accounts = ({**row, "account_id": accounts[row["intent_id"]]} for row in copied)
+                _insert("payments", of_accounts)
             for item in rows("intent_items", f"intent_id = '{intent_id}'"):
                 _insert("intent_items", _copies(item, {}, new_ids))
             for seat in rows("admissions", f"intent_id = '{intent_id}'"):
@@ -151,6 +154,16 @@ def _copy(filled: Filled, models: Iterable[tuple[Kind, str]], orders: int) -> No
         database.execute_sql(f"UPDATE wallets SET next_index = {index} WHERE id = '{wallet['id']}'")
         _count(filled.ticket_id)
     database.execute_sql("ANALYZE")
+
+
+def _copy_account(intent_id: str, new: Sequence[Row]) -> dict[str, int]:
+    """Copy the only account of an order for new ones. Return the account of each by its id."""
+    (account,) = rows("order_accounts", f"intent_id = '{intent_id}'")
+    del account["id"]  # the database gives it
+    copies = ({**account, "intent_id": each["id"], "address": each["address"]} for each in new)
+    _insert("order_accounts", copies)
+    of_event = rows("order_accounts", f"event_id = '{account['event_id']}'")
+    return {each["intent_id"]: each["id"] for each in of_event}
 
 
 def _address(wallet: Row, index: int) -> str:

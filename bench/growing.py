@@ -42,6 +42,7 @@ _BLOCK_SECONDS = 2
 
 _GROWN = (
     "payment_intents",
+    "order_accounts",
     "intent_items",
     "payments",
     "collections",
@@ -61,6 +62,7 @@ _MOVED = {
 
 _MODEL_TABLES = {
     "payment_intents": "id",
+    "order_accounts": "id",
     "intent_items": "position",
     "payments": "id",
     "admissions": "id",
@@ -124,6 +126,7 @@ def grow(world: World, stack: Stack, size: Size) -> None:
             _number_orders(size)
             with bulk.without_indexes(_GROWN):
                 _copy_orders(voucher_id, size)
+                _copy_accounts()
                 _copy_money()
                 _copy_admissions()
                 _copy_notifications(size)
@@ -154,14 +157,13 @@ def open_waiting_list(world: World) -> None:
 
 def _name_models(filled: filling.Filled) -> None:
     """Put the orders that are copied, and their rows, into small tables of their own."""
-    ordered = (
-        f"SELECT intent_id AS id FROM intent_items WHERE ticket_type_id = '{filled.ticket_id}'"
-    )
+    ordered = f"SELECT intent_id FROM intent_items WHERE ticket_type_id = '{filled.ticket_id}'"
+    orders = f"SELECT id, status FROM payment_intents WHERE id IN ({ordered})"
     bulk.run(
         f"""
         CREATE TABLE growing_models AS
-        SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 1 AS number
-        FROM ({ordered} ORDER BY id LIMIT {MODELS}) AS ordered
+        SELECT id, status, ROW_NUMBER() OVER (ORDER BY id) - 1 AS number
+        FROM ({orders} ORDER BY id LIMIT {MODELS}) AS ordered
         """
     )
     for table, order in _MODEL_TABLES.items():
@@ -234,12 +236,13 @@ def _number_orders(size: Size) -> None:
     place = f"CASE {group} % {HOT_SHARE} WHEN 0 THEN 0 WHEN 1 THEN {own} ELSE {other} END"
     old, new = size.old, size.orders - size.old
     before = f"{_QUIET_SECONDS} + {_SECONDS}.0 * ({old} - n) / {old}"
+    awaits = f"m.status = '{IntentStatus.AWAITING_PAYMENT}'"
     just = f"{_NEWEST_SECONDS}.0 * ({size.orders} - n) / {new}"
     bulk.run(
         f"""
         CREATE TABLE growing_new_orders AS
         SELECT n, {bulk.key(ids.INTENT, "n")} AS id, m.id AS model_id, {place} AS place,
-            n < {old} AS is_old,
+            n < {old} AS is_old, n < {old} AND {awaits} AS has_expired,
             CASE WHEN n < {old} THEN {before} ELSE {just} END AS seconds
         FROM {bulk.numbers(size.orders)} CROSS JOIN growing_models m
         WHERE m.number = (n * 37) % {MODELS}
@@ -248,11 +251,7 @@ def _number_orders(size: Size) -> None:
 
 
 def _copy_orders(voucher_id: str, size: Size) -> None:
-    end = f"CASE WHEN {_EXPIRED} THEN m.expires_at ELSE m.ended_at END"
-    over = "COALESCE(m.confirmed_at, m.ended_at, m.expires_at)"
-    watched = f"CASE WHEN o.is_old THEN {bulk.moved(over, f'{bulk.DAY} - o.seconds')} ELSE NULL END"
-    swept_at = bulk.seconds_ago(f"o.n % {_SWEPT_WITHIN_SECONDS}")
-    swept = f"o.is_old AND o.seconds > 2 * {bulk.DAY}"
+    end = "CASE WHEN o.has_expired THEN m.expires_at ELSE m.ended_at END"
     uses = _uses_voucher(size)
     used = f"(o.n / {size.orders // 100}) * {MODELS} + o.n % {MODELS}"
     changes = {
@@ -262,13 +261,8 @@ def _copy_orders(voucher_id: str, size: Size) -> None:
         "wallet_id": "p.wallet_id",
         "address_index": "1000 + o.n",
         "address": f"'0x' || '{'0' * 30}' || {bulk.ten_digits('o.n')}",
-        "status": f"CASE WHEN {_EXPIRED} THEN '{IntentStatus.EXPIRED}' ELSE m.status END",
-        "refund_due": f"CASE WHEN {_STILL_OWED} THEN {_OWED} ELSE 0 END",
-        "refunded": f"CASE WHEN {_STILL_OWED} THEN m.refunded ELSE m.refunded + {_OWED} END",
+        "status": f"CASE WHEN o.has_expired THEN '{IntentStatus.EXPIRED}' ELSE m.status END",
         "ended_at": bulk.moved(end, "0 - o.seconds"),
-        "watch_until": watched,
-        "swept_at": f"CASE WHEN {swept} THEN {swept_at} END",
-        "swept_balance": f"CASE WHEN {swept} THEN '0' END",
         "buyer_email": f"'buyer-' || {bulk.text('o.n % 300000')} || '@example.org'",
         "buyer_name": f"'Buyer ' || {bulk.text('o.n % 300000')}",
         "voucher_id": f"CASE WHEN {uses} THEN {bulk.key(ids.VOUCHER, used)} END",
@@ -281,9 +275,13 @@ def _copy_orders(voucher_id: str, size: Size) -> None:
     _copy("intent_items", item, _ORDERS, "m.model_id = o.model_id")
 
 
+_LIVE = ", ".join(f"'{status}'" for status in LIVE)
+_OF_ACCOUNT = {
+    "intent_id": "o.id",
+    "account_id": "(SELECT a.id FROM order_accounts a WHERE a.intent_id = o.id)",
+}
 _ORDERS = "growing_new_orders o JOIN growing_places p ON p.number = o.place"
-_EXPIRED = f"o.is_old AND m.status = '{IntentStatus.AWAITING_PAYMENT}'"
-_OWED = f"(CASE WHEN {_EXPIRED} THEN m.amount_received ELSE m.refund_due END)"
+_OWED = "(CASE WHEN o.has_expired THEN m.received ELSE m.due END)"
 _STILL_OWED = f"(NOT o.is_old OR (o.n / {MODELS}) % {OWED_SHARE} = 0)"
 
 
@@ -295,12 +293,41 @@ def _uses_voucher(size: Size) -> str:
     return f"(o.place = 0 AND {tenth} AND {is_sold} AND {used})"
 
 
+def _copy_accounts() -> None:
+    """Copy the only account of each order, which is its home."""
+    confirmed = f"i.status = '{IntentStatus.CONFIRMED}'"
+    live = f"i.status IN ({_LIVE})"
+    over = bulk.moved("COALESCE(i.confirmed_at, i.ended_at)", str(bulk.DAY))
+    swept_at = bulk.seconds_ago(f"o.n % {_SWEPT_WITHIN_SECONDS}")
+    swept = f"o.is_old AND o.seconds > 2 * {bulk.DAY}"
+    of_order = ("tenant_id", "event_id", "wallet_id", "address")
+    changes = {
+        **{name: f"i.{name}" for name in of_order},
+        "intent_id": "i.id",
+        "final": "m.received",
+        "pending": "0",
+        "pending_block": "NULL",
+        "open": "CASE WHEN o.has_expired THEN 0 ELSE m.open END",
+        "due": f"CASE WHEN {_STILL_OWED} THEN {_OWED} ELSE 0 END",
+        "refunded": f"CASE WHEN {_STILL_OWED} THEN m.refunded ELSE m.refunded + {_OWED} END",
+        "watch_until": f"CASE WHEN {live} THEN NULL ELSE {over} END",
+        "sold_at": "i.confirmed_at",
+        "collectable_at": f"""
+            CASE WHEN {confirmed} THEN i.confirmed_at WHEN {live} THEN NULL ELSE {over} END
+        """,
+        "swept_at": f"CASE WHEN {swept} THEN {swept_at} END",
+        "swept_balance": f"CASE WHEN {swept} THEN '0' END",
+    }
+    new = "growing_new_orders o JOIN payment_intents i ON i.id = o.id"
+    _copy("order_accounts", changes, new, "m.model_id = o.model_id", without="id")
+
+
 def _copy_money() -> None:
     """Copy payments. What was paid to old orders was collected, and paid back where it is due."""
     tx_hash = f"'{'0' * 53}' || {bulk.ten_digits('o.n')}"
     changes = {
         "id": bulk.key(ids.PAYMENT, "o.n"),
-        "intent_id": "o.id",
+        **_OF_ACCOUNT,
         "tx_hash": f"'0x1' || {tx_hash}",
         "block_number": f"m.block_number - CAST(o.seconds / {_BLOCK_SECONDS} AS INTEGER)",
         **_moved_columns("payments"),
@@ -309,7 +336,8 @@ def _copy_money() -> None:
     of_payment = ("chain_id", "block_hash", "amount", "dust", "canonical")
     collected = {
         **{name: changes.get(name, f"m.{name}") for name in of_payment},
-        **{name: changes[name] for name in ("intent_id", "block_number", "block_time", "seen_at")},
+        **{name: changes[name] for name in ("block_number", "block_time", "seen_at")},
+        **_OF_ACCOUNT,
         "id": bulk.key(ids.COLLECTION, "o.n"),
         "tx_hash": f"'0x2' || {tx_hash}",
         "log_index": "0",
@@ -317,14 +345,12 @@ def _copy_money() -> None:
         "token_address": "t.token_address",
     }
     of_wallet = "JOIN wallets w ON w.id = p.wallet_id"
-    token = "CROSS JOIN growing_payment_intents t"
-    paid = f"{_ORDERS} {of_wallet} CROSS JOIN growing_payments m {token}"
-    bulk.insert(
-        "collections", collected, paid, "m.model_id = o.model_id AND t.id = o.model_id AND o.is_old"
-    )
+    model = "JOIN growing_payment_intents t ON t.id = o.model_id"
+    paid = f"{_ORDERS} {of_wallet} CROSS JOIN growing_payments m {model}"
+    bulk.insert("collections", collected, paid, "m.model_id = o.model_id AND o.is_old")
     refunded = {
         "id": bulk.key(ids.REFUND, "o.n"),
-        "intent_id": "o.id",
+        **_OF_ACCOUNT,
         "chain_id": "m.chain_id",
         "tx_hash": f"'0x3' || {tx_hash}",
         "log_index": "0",
@@ -333,12 +359,12 @@ def _copy_money() -> None:
         "amount": f"m.refunded + {_OWED}",
         "block_number": "1",
         "block_hash": f"'0x{'1' * 64}'",
-        "created_at": bulk.moved("m.expires_at", "0 - o.seconds"),
+        "created_at": bulk.moved("t.expires_at", "0 - o.seconds"),
         "checked": "TRUE",
     }
-    new = f"{_ORDERS} {of_wallet} CROSS JOIN growing_payment_intents m"
+    owed = f"{_ORDERS} {of_wallet} CROSS JOIN growing_order_accounts m {model}"
     is_paid_back = f"o.is_old AND NOT {_STILL_OWED} AND m.refunded + {_OWED} > 0"
-    bulk.insert("refunds", refunded, new, f"m.id = o.model_id AND {is_paid_back}")
+    bulk.insert("refunds", refunded, owed, f"m.model_id = o.model_id AND {is_paid_back}")
 
 
 def _copy_admissions() -> None:
@@ -421,13 +447,12 @@ def _add_waiting(world: World, size: Size) -> None:
 
 def _count() -> None:
     """Make stocks and the wallets' next indexes what the orders are."""
-    live = ", ".join(f"'{status}'" for status in LIVE)
     bulk.run(
         f"""
         UPDATE ticket_types SET
             held = COALESCE((SELECT SUM(i.quantity) FROM intent_items i
                 JOIN payment_intents p ON p.id = i.intent_id
-                WHERE i.ticket_type_id = ticket_types.id AND p.status IN ({live})), 0),
+                WHERE i.ticket_type_id = ticket_types.id AND p.status IN ({_LIVE})), 0),
             sold = (SELECT COUNT(*) FROM admissions
                 WHERE ticket_type_id = ticket_types.id AND status <> '{AdmissionStatus.VOID}')
         WHERE id IN (SELECT ticket_type_id FROM growing_places)

@@ -210,15 +210,18 @@ class StraySchema(BaseSchema):
     chain_id = Number(137)
     token_address = String(EXAMPLE_TOKEN)
     symbol = String("USDC", "Null: not known.", nullable=True)
-    amount_received = Number(24_000_000)
+    amount_received = Number(24_000_000, attribute="received")
     unassigned = Number(
         24_000_000,
         "It can still pay for the order: neither kept nor owed. It pays if all of the amount"
         " arrives on this network. It is owed when the order is paid otherwise, ends, or the"
         " buyer states a refund address for this network.",
+        attribute="open",
     )
-    refund_due = Number(0)
-    refund_pending = Number(0, "The part of `refund_due` that is not final yet.")
+    refund_due = Number(0, attribute="due")
+    refund_pending = Number(
+        0, "The part of `refund_due` that is not final yet.", attribute="pending"
+    )
     out_of_reach = Number(
         0, "Not owed yet: the organizer's wallet is not on this network, as far as we know."
     )
@@ -260,8 +263,10 @@ class IntentSchema(BaseSchema):
     amount_received = Number(0)
     amount_due = Number(50_000_000)
     refund_due = Number(0)
-    refund_pending = Number(0, "The part of `refund_due` that is not final yet.")
-    refund_address = String(None, "Where money goes back to.")
+    refund_pending = Number(
+        0, "The part of `refund_due` that is not final yet.", attribute="home.pending"
+    )
+    refund_address = String(None, "Where money goes back to.", attribute="home.refund_address")
     payee = Part(PayeeSchema)
     refunds = ListOf(PaidRefundSchema, "The refunds that were paid.", example=[])
     currency = String(CURRENCY)
@@ -283,7 +288,7 @@ class IntentSchema(BaseSchema):
     strays = ListOf(
         StraySchema, "Money that arrived on other networks, or in other tokens.", example=[]
     )
-    required_confirmations = Number(30, nullable=True)
+    required_confirmations = Number(30, nullable=True, attribute="home.required_confirmations")
     confirmations = Number(0)
     final = YesNo(
         False,
@@ -305,7 +310,7 @@ class DuePaymentSchema(BaseSchema):
     payment_uri = String(
         EXAMPLE_PAYMENT_URI, "EIP-681 link that pays `amount_due`, or null.", nullable=True
     )
-    required_confirmations = Number(30, nullable=True)
+    required_confirmations = Number(30, nullable=True, attribute="home.required_confirmations")
     confirmations = Number(0)
     expires_at = Moment(example="2026-11-21T09:15:00Z")
 

@@ -31,6 +31,10 @@ _EARLIER = """
 UPDATE payment_intents
 SET confirmed_at = REPLACE(confirmed_at, DATE(confirmed_at), DATE(confirmed_at, ?)) WHERE id = ?
 """
+_SOLD_THEN = """
+UPDATE order_accounts
+SET sold_at = (SELECT confirmed_at FROM payment_intents WHERE payment_intents.id = intent_id)
+"""
 _SOLD_PER_DAY = (3, 7, 4, 9, 2, 1, 6, 10, 8, 5, 2, 4)
 """The quantity of one order for each of the last days, today first."""
 
@@ -182,6 +186,7 @@ def with_sales(shop: Shop) -> str:
     with sqlite3.connect(path, timeout=START_SECONDS) as rows:
         for days_ago, order in enumerate(orders):
             rows.execute(_EARLIER, (f"-{days_ago} days", order.id))
+        rows.execute(_SOLD_THEN)
     return "/console"
 
 

@@ -248,7 +248,7 @@ def test_not_while_a_refund_is_due(acme, node):
     assert left == {owing.intent["id"]}
     assert [each.holder for each in admissions_of(owing)] == [ADA]
     assert [each.holder for each in admissions_of(owed_nothing)] == [NOBODY]
-    database.execute_sql("UPDATE payment_intents SET refund_due = 0")
+    database.execute_sql("UPDATE order_accounts SET kept = kept + due, due = 0")
     look_for_a_week(acme)
     assert buyer_and_guest_names()[0] == [ADA["name"]]
     Event.update(erasure_tried_at=NOW - timedelta(days=2)).execute()

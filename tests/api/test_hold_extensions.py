@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.admissions import FREE
 from tests.support.apps import new_app
+from tests.support.books import change_home
 from tests.support.factories import PRICE, Api, Buyer, statuses, worker_once
 from tests.support.order_pages import press
 from tests.support.refunds import pass_hours
@@ -156,7 +157,7 @@ def test_two_unpaid_orders_of_a_network_are_held_longer_in_a_day(limited, acme, 
     assert int(answer.headers["Retry-After"]) == 22 * 3600
     assert extend(order(acme, ticket, "192.0.2.2")).status_code == 200
     of_first = PaymentIntent.id == first.intent["id"]
-    PaymentIntent.update(amount_received=1).where(of_first).execute()
+    change_home(first.intent["id"], received=1)
     refused(extend(third), "too_many_holds", 429)
     PaymentIntent.update(status="confirmed").where(of_first).execute()
     assert extend(third).status_code == 200

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from peewee import BooleanField, IntegerField
 
+from tests.support.books import change_home, home_of
 from tests.support.factories import PRICE, statuses, worker_once
 from ticketing.constants import Flag, IntentStatus
 from ticketing.limits import CallClass
@@ -153,7 +154,7 @@ def test_another_block_changes_the_answer_of_a_paid_order_only(acme, paid):
 
 def test_another_refund_of_the_same_amount_changes_the_answer(paid):
     intent_id = paid.intent["id"]
-    _change(intent_id, PaymentIntent.refunded, 1)
+    change_home(intent_id, refunded=1)
     _refund(intent_id, "ref_1")
     before = ask(paid)
     assert len(before.json["refunds"]) == 1
@@ -167,6 +168,7 @@ def _refund(intent_id, refund_id):
     Refund.create(
         id=refund_id,
         intent=intent_id,
+        account=home_of(intent_id),
         chain_id=31337,
         tx_hash="0x" + refund_id[-1] * 64,
         log_index=0,

@@ -13,6 +13,7 @@ from tests.support.order_pages import press, text_of
 from tests.support.refunds import received
 from tests.support.stopped_clock import StoppedClock
 from ticketing.models.notifications import Notification
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import RefundAddress
 from tools import anvil
@@ -217,7 +218,7 @@ def test_nobody_states_it_for_another_order(app, acme, neighbour, buyer):
         assert state(buyer, ADDRESS, stranger.api).status_code == 404
     path = f"{neighbour.checkout}/intents/{buyer.intent['id']}/refund-address"
     assert buyer.api.post(path, {"address": ADDRESS}).status_code == 404
-    assert PaymentIntent.select().where(PaymentIntent.refund_address.is_null(False)).count() == 0
+    assert OrderAccount.select().where(OrderAccount.refund_address.is_null(False)).count() == 0
 
 
 def test_a_replay_with_its_key_states_it_once(buyer):

@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import SECRET_KEY
 from tests.support.admissions import FREE, admissions_of, given, void
+from tests.support.books import change_home
 from tests.support.factories import PRICE
 from ticketing import clock
 from ticketing.credentials import Keyring
@@ -33,9 +34,10 @@ def admin(acme):
 
 def confirm(buyer, at):
     """Confirm an order in the database at a time, as if it was paid."""
-    received = buyer.intent["amount"]
-    changed = PaymentIntent.update(status="confirmed", confirmed_at=at, amount_received=received)
-    assert changed.where(PaymentIntent.id == buyer.intent["id"]).execute()
+    intent_id = buyer.intent["id"]
+    changed = PaymentIntent.update(status="confirmed", confirmed_at=at)
+    assert changed.where(PaymentIntent.id == intent_id).execute()
+    change_home(intent_id, received=buyer.intent["amount"], sold_at=at)
 
 
 def sales(api, organizer, **query):

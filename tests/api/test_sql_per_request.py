@@ -55,6 +55,7 @@ PREFLIGHT = [
     "UPDATE wallets",
     "INSERT INTO payment_intents",
     "INSERT INTO intent_items",
+    "INSERT INTO order_accounts",
     "INSERT INTO notifications",
     "COMMIT",
 ]
@@ -256,5 +257,6 @@ def test_the_page_of_an_order(acme, api):
     buyer = acme.buyer(acme.ticket())
     with statements() as found:
         assert api.get(link(buyer)).status_code == 200
-    tables = ("payment_intents", "intent_items", "ticket_types", "admissions", "payments", "chains")
+    of_order = ("payment_intents", "intent_items", "order_accounts", "admissions", "payments")
+    tables = (*of_order, "ticket_types", "chains")
     assert sorted(found) == sorted(f"SELECT {table}" for table in tables)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.books import change_home
 from tests.support.factories import PRICE, Api, Buyer, worker_once
 from tests.support.questions import ask
 from tests.support.refunds import pass_hours
@@ -75,8 +76,7 @@ def test_a_client_stores_so_much_text_in_a_day(acme, ticket, time):
     assert refused(order(acme, ticket), 429, "too_much_text") == 22 * 3600
     # Others buy. A client that pays has as much again.
     assert order(acme, ticket, OTHER).status_code == 201
-    of_first = PaymentIntent.id == first.json["id"]
-    PaymentIntent.update(amount_received=PRICE).where(of_first).execute()
+    change_home(first.json["id"], received=PRICE)
     assert order(acme, ticket).status_code == 201
 
 

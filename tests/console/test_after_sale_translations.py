@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.support.admissions import FREE, admissions_of, change, given, invite
+from tests.support.books import change_home
 from tests.support.doors import Door, redeem
 from tests.support.holders import ADA
 from tests.support.payouts import mark as mark_by_hand
@@ -16,7 +17,6 @@ from ticketing.application import build
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.members import Member
 from ticketing.models.notifications import Mail, WebhookDelivery, WebhookEndpoint
-from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.wallets import Wallet
 from ticketing.notification_types import MailKind, NotificationType
 from ticketing.services.notifications import mail_queue
@@ -85,7 +85,7 @@ def test_orders_and_their_refunds(acme, node, console):
     check_refused(console, "refunds/waive", {"max_amount": "0.000007"})
     assert settle(acme, overpaid, give_back(node, 3)).status_code == 200
     assert waive(acme, overpaid, 4).status_code == 200
-    PaymentIntent.update(refund_pending=1, refund_due=1).where(PaymentIntent.id == order).execute()
+    change_home(order, due=1, pending=1)
     check(
         console, f"refunds/{owing}", f"refunds/{order}", f"orders/{owing}", "refunds?status=waived"
     )

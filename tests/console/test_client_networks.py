@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.support.admissions import FREE, given
+from tests.support.books import change_home
 from tests.support.console import sign_in
 from tests.support.waiting import MAIL, entry_of, offer, press, proof, status, stock
 from ticketing.limits import OFFERS_PER_CLIENT
@@ -91,8 +92,7 @@ def test_the_largest_network_comes_first_and_ends_alone(acme, ticket, writer, he
 def test_money_that_was_seen_is_not_touched(acme, ticket, writer, here):
     paid, unpaid = (order_from(acme, ticket, STRANGER, 2) for _ in range(2))
     page = writer.get(here).text
-    change = PaymentIntent.update(amount_received=1).where(PaymentIntent.id == paid)
-    change.execute()
+    change_home(paid, received=1)
     (network,) = NETWORK.findall(page)
     writer.send(f"{here}/cancel", {"network": network})
     assert of_status(paid, unpaid) == ["awaiting_payment", "canceled"]

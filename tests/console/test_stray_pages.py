@@ -4,11 +4,12 @@ import re
 
 import pytest
 
+from tests.support.books import out_of_reach
 from tests.support.databases import only_once
 from tests.support.factories import CHAIN, PRICE, worker_once
 from tests.support.order_pages import text_of
 from tests.support.refunds import FRIEND, FRIEND_ADDRESS, STRANGER_ADDRESS, pay_from
-from ticketing.models.stray_accounts import StrayAccount
+from ticketing.models.payment_intents import PaymentIntent
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID as SECOND
 
@@ -65,7 +66,7 @@ def test_an_order_shows_each_account(order, console):
 
 def test_what_is_out_of_reach_is_said_and_not_owed(order, console):
     buyer = order(CHAIN)
-    StrayAccount.update(in_reach=False, refund_due=0).execute()
+    out_of_reach()
     said = text_of(console.get(f"/console/orders/{buyer.intent['id']}").text)
     assert "Not reachable 5.00 USDC Your wallet is not on this network" in said
     said = text_of(console.get(MONEY).text)
@@ -84,7 +85,7 @@ def test_a_refund_on_another_network_is_listed_and_settled_there(order, console,
     page = console.get(path).text
     said = text_of(page)
     assert "Due now 5.00 USDC" in said and "Network Local 2" in said and FRIEND_ADDRESS in said
-    (stray,) = StrayAccount.select()
+    (stray,) = PaymentIntent.get().stray_accounts
     fields = {"chain_id": str(SECOND), "token_address": stray.token_address}
     assert all(each == {n: [v] for n, v in fields.items()} for each in hidden(page))
     bare = path.partition("?")[0]
@@ -103,7 +104,7 @@ def test_a_refund_on_another_network_is_listed_and_settled_there(order, console,
 def test_a_refund_on_another_network_is_waived_there(order, console):
     order(CHAIN)
     path = refund_link(console.get(REFUNDS).text)
-    (stray,) = StrayAccount.select()
+    (stray,) = PaymentIntent.get().stray_accounts
     fields = {"chain_id": str(SECOND), "token_address": stray.token_address}
     waiver = {"amount": str(PRICE), "reason": "The fee is higher.", **fields}
     answer = console.send(f"{path.partition('?')[0]}/waive", waiver)

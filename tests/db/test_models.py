@@ -31,6 +31,7 @@ from ticketing.models.notifications import (
     WebhookDelivery,
     WebhookEndpoint,
 )
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.order_emails import OrderEmail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payment_reports import PaymentReport
@@ -41,7 +42,6 @@ from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
 from ticketing.models.second_factors import Passkey, RecoveryCode, Totp, UsedChallenge
 from ticketing.models.series import Series
-from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.models.unassigned_money import SkippedIndexes, UnassignedMoney
@@ -79,7 +79,7 @@ MODELS = (
     Event,
     ExchangeRate,
     IdempotencyKey,
-    StrayAccount,
+    OrderAccount,
     Answer,
     Image,
     IntentItem,

@@ -8,22 +8,11 @@ from functools import partial
 import pytest
 
 from tests.support.databases import on_sqlite
-from tests.support.query_plans.recorder import Explainer, Recorder
+from tests.support.query_plans.recorder import indexes_read_by
 from ticketing.models.events import Event
 from ticketing.services.catalog import sales_by, sales_figures
 
 pytestmark = on_sqlite
-
-
-def indexes_read_by(read):
-    """The indexes by which a function reads, by table."""
-    recorder = Recorder()
-    recorder.where = "sales"
-    read()
-    recorder.where = None
-    explainer = Explainer()
-    steps = [step for each in recorder.statements.values() for step in explainer.plan(each).steps]
-    return {(step.table, step.index) for step in steps}
 
 
 @pytest.mark.parametrize("by", ["voucher", "tag"])

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.support import questions, webhook_receivers
 from tests.support.admissions import FREE, admissions_of, change, given, invite
+from tests.support.books import home_of
 from tests.support.carts import buyer_of, shop_of_two
 from tests.support.factories import Buyer, Organizer
 from tests.support.mails import ADA, START, change_intent, confirmed, tell
@@ -23,13 +24,15 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
 from ticketing.models.members import Member
 from ticketing.models.messages import Message
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.order_emails import EmailPlace, OrderEmail
+from ticketing.models.order_networks import OrderNetwork
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import RefundAddress
-from ticketing.models.stray_accounts import StrayAccount, id_of
 from ticketing.models.tenants import Tenant
 from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.notification_types import MailKind
+from ticketing.services.orders import accounts
 from ticketing.waiting_list import EntryStatus
 from tools.anvil import SECOND_CHAIN_ID, TOKEN_ADDRESS
 
@@ -66,7 +69,7 @@ class Shop:
     def owed(self, amount: int = PART) -> Buyer:
         """A confirmed order that owes its buyer something."""
         buyer = self.paid(amount)
-        change_intent(buyer, refund_due=amount)
+        change_intent(buyer, due=amount)
         return buyer
 
     def guest(self) -> Admission:
@@ -114,26 +117,14 @@ class Shop:
         return {"notification_id": notification_id}
 
 
-def stray(buyer: Buyer, **columns: Any) -> StrayAccount:
+def stray(buyer: Buyer, **columns: Any) -> OrderAccount:
     """What has arrived for an order on the second local network."""
-    intent = buyer.intent
-    return StrayAccount.create(
-        id=id_of(intent["id"], SECOND_CHAIN_ID, TOKEN_ADDRESS),
-        intent=intent["id"],
-        tenant_id=buyer.organizer.id,
-        chain_id=SECOND_CHAIN_ID,
-        token_address=TOKEN_ADDRESS,
-        symbol="USDC",
-        token_decimals=6,
-        required_confirmations=1,
-        address=intent["address"],
-        is_option=True,
-        in_reach=True,
-        amount_received=PART,
-        amount_final=PART,
-        created_at=NOW,
-        **columns,
-    )
+    intent = PaymentIntent.get_by_id(buyer.intent["id"])
+    network = OrderNetwork(SECOND_CHAIN_ID, TOKEN_ADDRESS, "USDC", 6, 1)
+    books = {"received": PART, "final": PART, **columns}
+    account = accounts.new(intent, network, is_option=True, in_reach=True, **books)
+    accounts.store(account)
+    return account
 
 
 def payee(buyer: Buyer, address: str = FRIEND_ADDRESS, **columns: Any) -> RefundAddress:
@@ -141,6 +132,7 @@ def payee(buyer: Buyer, address: str = FRIEND_ADDRESS, **columns: Any) -> Refund
     made = RefundAddress.create(
         id=ids.new(ids.REFUND_ADDRESS),
         intent=buyer.intent["id"],
+        account=home_of(buyer.intent["id"]),
         address=address,
         **{"stated_at": NOW, **columns},
     )
@@ -164,8 +156,8 @@ def order_placed(shop: Shop) -> About:
 def part_arrived(shop: Shop) -> About:
     yield "at home", shop.unpaid(PART).intent["id"], PLANNED
     elsewhere = shop.unpaid()
-    stray(elsewhere, unassigned=PART)
-    change_intent(elsewhere, strays_version=1)
+    stray(elsewhere, open=PART)
+    change_intent(elsewhere, books_version=1)
     yield "on another network", elsewhere.intent["id"], PLANNED
 
 
@@ -230,8 +222,8 @@ def refund_due(shop: Shop) -> About:
         change(admissions_of(released)[0], released=5_000_000, void_reason=reason)
         yield f"because of the reason {reason}", released.intent["id"], PLANNED
     elsewhere = shop.paid()
-    account = stray(elsewhere, refund_due=PART)
-    change_intent(elsewhere, strays_version=1)
+    account = stray(elsewhere, due=PART)
+    change_intent(elsewhere, books_version=1)
     where = {"chain_id": account.chain_id, "token_address": account.token_address}
     data = {"intent_id": elsewhere.intent["id"], **where}
     yield "on another network", elsewhere.intent["id"], shop.told("refund.due", data)
@@ -279,8 +271,8 @@ def refund_settled(shop: Shop) -> About:
 def event_canceled(shop: Shop) -> About:
     first, second, guest = shop.owed(), shop.owed(PAID), shop.guest()
     payee(second, source=PayeeSource.STATED, effective_at=NOW)
-    stray(second, refund_due=PART)
-    change_intent(second, strays_version=1)
+    stray(second, due=PART)
+    change_intent(second, books_version=1)
     Event.update(status="canceled").execute()
     yield "two orders with money on two networks", first.intent["id"], PLANNED
     yield "a guest", guest.id, PLANNED

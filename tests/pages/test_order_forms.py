@@ -19,6 +19,7 @@ from tests.support.order_pages import (
 from tests.support.refunds import FRIEND_ADDRESS, pass_hours
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock, ids
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID
@@ -222,6 +223,7 @@ def test_another_form_does_not_pay_a_paid_order_again(buyer, node):
 def test_the_demo_wallet_pays_on_no_other_chain(buyer, node):
     key = key_in(show(buyer))
     PaymentIntent.update(chain_id=8453).execute()
+    OrderAccount.update(chain_id=8453).execute()
     assert "demo" not in show(buyer)
     answer = press(buyer, "demo-payment", idempotency_key=key)
     assert answer.status_code == 404

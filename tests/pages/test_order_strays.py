@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.support.books import out_of_reach
 from tests.support.carts import carts_of
 from tests.support.databases import only_once
 from tests.support.factories import CHAIN, PRICE, worker_once
@@ -12,7 +13,7 @@ from tests.support.order_pages import link, payment_link, press, read, show, sta
 from tests.support.refunds import FRIEND, FRIEND_ADDRESS, pass_hours, pay_from
 from ticketing import clock
 from ticketing.models.chains import ChainState
-from ticketing.models.stray_accounts import StrayAccount
+from ticketing.models.payment_intents import PaymentIntent
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID as SECOND
 
@@ -196,8 +197,8 @@ def test_a_part_elsewhere_can_be_asked_back_which_is_final(buyer, pay):
     assert 'value="0x12"' in answer.text and 'http-equiv="refresh"' not in answer.text
     answer = ask_back(buyer, page)
     assert (answer.status_code, answer.location) == (303, link(buyer))
-    (stray,) = StrayAccount.select()
-    assert (stray.refund_address, stray.refund_due) == (None, PART)
+    (stray,) = PaymentIntent.get().stray_accounts
+    assert (stray.refund_address, stray.due) == (None, PART)
     assert buyer.now()["strays"][0]["payee"]["waiting_address"] == FRIEND_ADDRESS
     said = read(buyer)
     assert "You get 4.00 USDC back from Acme on Local 2" in said and FRIEND_ADDRESS in said
@@ -290,7 +291,7 @@ def test_what_the_organizer_cannot_reach_does_not_pay_and_is_not_lost(order, pay
     acme.api().patch(acme.path, {"contact_email": contact})
     buyer = order(CHAIN)
     pay(buyer, SECOND, PRICE)
-    StrayAccount.update(in_reach=False, refund_due=0).execute()
+    out_of_reach()
     said = read(buyer)
     assert "5.00 USDC arrived on Local 2 It does not pay this order." in said
     help_at = f": {contact} " if contact else ""

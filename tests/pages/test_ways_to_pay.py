@@ -8,6 +8,7 @@ from tests.support.factories import Api, new_organizer, worker_once
 from tests.support.order_pages import SAME_ORIGIN, link, press, show, status, text_of
 from tests.support.refunds import pass_hours
 from ticketing.chain.registry import REGISTRY
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 
@@ -39,6 +40,7 @@ def on_base(buyer, **columns):
     """Let an order be one on Base, which exchanges and wallets know."""
     chain = {"chain_id": 8453, "token_address": BASE.token_address}
     PaymentIntent.update(**chain, **columns).execute()
+    OrderAccount.update(chain).execute()
 
 
 def test_each_way_has_an_address_of_its_own(buyer):

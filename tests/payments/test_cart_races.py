@@ -13,6 +13,7 @@ from tests.support.carts import buyer_of, carts_of, order, sold_to
 from tests.support.factories import CHAIN, Buyer
 from tests.support.races import at_once
 from ticketing.db.connection import database, is_sqlite
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.orders import stock
@@ -77,6 +78,7 @@ def test_carts_of_two_chains_expire_at_once(acme, capacity):
     here = [buyer_of(acme, (one, 1), (two, 1)).intent["id"] for _ in range(3)]
     there = [buyer_of(acme, (two, 1), (one, 1)).intent["id"] for _ in range(3)]
     PaymentIntent.update(chain_id=OTHER_CHAIN).where(PaymentIntent.id.in_(there)).execute()
+    OrderAccount.update(chain_id=OTHER_CHAIN).where(OrderAccount.intent.in_(there)).execute()
     for chain_id in (CHAIN, OTHER_CHAIN):
         past_all_holds(chain_id)
     moved = at_once(

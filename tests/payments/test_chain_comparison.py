@@ -9,7 +9,7 @@ from tests.support.factories import PRICE, cli, worker_once
 from tests.support.refunds import give_back, overpay, settle
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
 from ticketing.services.payments import chain_comparison, reconciliation
@@ -91,8 +91,7 @@ def test_each_difference_is_printed(acme, refunded):
 
 
 def test_another_address_of_an_order_is_a_difference(acme, refunded):
-    address = {PaymentIntent.address: ADDRESS}
-    PaymentIntent.update(address).where(PaymentIntent.id == refunded.intent["id"]).execute()
+    OrderAccount.update(address=ADDRESS).execute()
     assert f"its recipient is {refunded.intent['address'].lower()}, not {ADDRESS}" in (
         compare(acme, 1)
     )

@@ -329,7 +329,12 @@ def book_collection(buyer):
     shared = ("chain_id", "tx_hash", "block_number", "block_hash", "block_time", "amount")
     Collection.insert(
         {each: getattr(payment, each) for each in shared}
-        | {"id": "col_1", "intent": of_order.id, "token_address": of_order.token_address}
+        | {
+            "id": "col_1",
+            "intent": of_order.id,
+            "account": of_order.home.id,
+            "token_address": of_order.token_address,
+        }
         | {"log_index": 99, "recipient": COIN, "canonical": True, "seen_at": payment.seen_at}
     ).execute()
 

@@ -58,8 +58,8 @@ def collected(*buyers):
 
 def held(buyer):
     """Return what the books say that an order's receiver holds."""
-    intent = PaymentIntent.get_by_id(buyer.intent["id"])
-    return collections.held([intent])[intent.id]
+    home = PaymentIntent.get_by_id(buyer.intent["id"]).home
+    return collections.held([home])[home.id]
 
 
 def money(buyer):

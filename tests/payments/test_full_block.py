@@ -89,7 +89,7 @@ def test_what_was_left_out_is_found_when_the_provider_returns_it(bad_node, acme,
     node.rpc("anvil_mine", "0x2")
     watcher.look()
     assert cursor() == head(node)
-    assert PaymentIntent.get().search_to == head(node) - 2
+    assert PaymentIntent.get().home.search_to == head(node) - 2
     bad_node.well()
     watcher.sweep()
     assert buyer.now()["status"] == "confirmed"

@@ -13,6 +13,7 @@ from tests.support.property.worlds import fake_chain
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
 from ticketing.chain.node import connect
+from ticketing.models.order_accounts import SEARCHED, OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains, counters
 from ticketing.services.payments import reconciliation
@@ -158,7 +159,7 @@ def test_an_ended_order_that_was_paid_and_collected_in_the_gap_is_found(new_worl
     run(world, ("set_node", False, []), ("pass_time", 4000, True), LOOK, LOOK)
     assert dues() == [PRICE, 0]
     run(world, *[LOOK] * 4)
-    assert not PaymentIntent.select().where(PaymentIntent.search_to.is_null(False)).exists()
+    assert not OrderAccount.select().where(SEARCHED).exists()
     world.heal()
     assert reconciliation.reconcile(None) == []
 

@@ -13,6 +13,7 @@ from tests.support.races import at_once
 from ticketing import clock
 from ticketing.config import load
 from ticketing.models.chains import ChainState
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import checkout
@@ -65,6 +66,8 @@ def test_expiries_of_two_chains_lock_ticket_types_in_one_order(
     there = [acme.buyer(each).intent["id"] for each in (two, one)]
     on_other = PaymentIntent.id.in_(there)
     PaymentIntent.update(chain_id=OTHER_CHAIN).where(on_other).execute()
+    of_them = OrderAccount.intent.in_(there)
+    OrderAccount.update(chain_id=OTHER_CHAIN).where(of_them).execute()
     for chain_id in (CHAIN, OTHER_CHAIN):
         past_all_holds(chain_id)
     moved = at_once(

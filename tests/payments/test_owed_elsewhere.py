@@ -34,11 +34,11 @@ from ticketing import clock
 from ticketing.config import load
 from ticketing.models.collections import Collection
 from ticketing.models.events import Event
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.models.payouts import Payout, PayoutCursor, PayoutEvent
 from ticketing.models.refunds import Refund, RefundAddress
-from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.wallets import Wallet
 from ticketing.services import erasure
 from ticketing.worker.watcher import Watcher
@@ -183,7 +183,7 @@ def test_a_payment_of_a_list_stays_with_its_network_when_the_order_moves(venue, 
     assert payouts(venue, nodes_of, CHAIN)["payments"] == []
     assert refund(venue, buyer, "settle", tx_hash=sent, chain_id=CHAIN).json["refunded"] == 5
     (row,) = Refund.select().where(Refund.canonical)
-    assert (row.chain_id, row.amount, row.stray != "") == (CHAIN, 5, True)
+    assert (row.chain_id, row.amount, row.account.is_home) == (CHAIN, 5, False)
     sound()
 
 
@@ -235,7 +235,8 @@ def test_what_a_list_paid_back_is_found_after_a_restore(venue, nodes_of, environ
     watcher.leave()
     for _ in range(3):
         worker_once(venue.app)
-    assert StrayAccount.get().refunded == 3
+    (stray,) = PaymentIntent.get().stray_accounts
+    assert stray.refunded == 3
     assert payouts(venue, nodes_of, SECOND, OWNER)["payments"] == []
     sound()
 
@@ -245,9 +246,10 @@ def forget_the_second_network():
     for model in (Payout, PayoutEvent, PayoutCursor):
         model.delete().where(model.chain_id == SECOND).execute()
     for model in (Payment, RefundAddress):
-        model.delete().where(model.stray != "").execute()
-    StrayAccount.delete().execute()
-    PaymentIntent.update(strays_version=0).execute()
+        strays = OrderAccount.select(OrderAccount.id).where(OrderAccount.chain_id == SECOND)
+        model.delete().where(model.account.in_(strays)).execute()
+    OrderAccount.delete().where(OrderAccount.chain_id == SECOND).execute()
+    PaymentIntent.update(books_version=0).execute()
 
 
 def test_what_came_elsewhere_is_collected_there(venue, nodes_of):

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.support.books import change_home, home_of
 from tests.support.factories import CHAIN, worker_once
 from tests.support.mail_server import MailServer
 from tests.support.mails import PUBLIC_URL, SENDER, send
@@ -119,7 +120,7 @@ def test_the_secret_key_alone_takes_no_refund(venue, node, server, owed):
 
 def test_write_access_to_the_database_is_seen_by_who_signs_and_moves_nothing(venue, node, owed):
     """It decides where a refund goes and how much is owed, but the person who signs sees both."""
-    PaymentIntent.update(refund_address=THIEF, refund_due=2 * OWED).execute()
+    change_home(owed.intent["id"], refund_address=THIEF, due=2 * OWED)
     RefundAddress.update(address=THIEF).execute()
     fund(node, 3 * OWED)
     of_list = listed(venue, node, PAYER)
@@ -179,10 +180,11 @@ def _proven(buyer):
     RefundAddress.insert(
         id="rad_" + "0" * 26,
         intent=order_id,
+        account=home_of(order_id),
         address=anvil.BUYER,
         source="signer",
         stated_at=now,
         effective_at=now,
     ).execute()
-    columns = {"refund_address": anvil.BUYER, "payees_version": 1}
-    PaymentIntent.update(columns).where(PaymentIntent.id == order_id).execute()
+    change_home(order_id, refund_address=anvil.BUYER)
+    PaymentIntent.update(payees_version=1).where(PaymentIntent.id == order_id).execute()

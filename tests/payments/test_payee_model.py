@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.support.books import home_of
 from tests.support.mails import ADA, PUBLIC_URL, SENDER, change_intent
 from tests.support.refunds import FRIEND_ADDRESS, STRANGER_ADDRESS, received
 from tests.support.stopped_clock import START, StoppedClock
@@ -50,7 +51,7 @@ def buyer(time, acme):
     """An order that owes money, and whose buyer has confirmed where it goes."""
     made = acme.buyer(acme.ticket(), buyer=ADA)
     received(made, 7_000_000)
-    change_intent(made, refund_due=2_000_000)
+    change_intent(made, due=2_000_000)
     _state(made, OWN)
     payee_changes.confirm(_newest(made))
     _send(time)
@@ -131,7 +132,7 @@ class People:
 
 def check(buyer, time, acts):
     """The thief gets the money only after a day in which the buyer was told and said nothing."""
-    payee = PaymentIntent.get_by_id(buyer.intent["id"]).refund_address
+    payee = home_of(buyer.intent["id"]).refund_address
     # A second address of the thief's may have counted in its turn, for a day in which it was told.
     assert payee in (OWN, THIEF, OTHER), acts
     if payee == THIEF:

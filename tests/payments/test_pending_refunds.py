@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.support.books import home_of
 from tests.support.factories import PRICE, worker_once
-from ticketing.models.payment_intents import PaymentIntent
 
 pytestmark = [pytest.mark.sql, pytest.mark.long]
 
@@ -15,8 +15,8 @@ def one_at_a_time(monkeypatch):
 
 
 def owed(buyer):
-    intent = PaymentIntent.get_by_id(buyer.intent["id"])
-    return intent.refund_due, intent.refund_pending
+    home = home_of(buyer.intent["id"])
+    return home.due, home.pending
 
 
 def dust(node, buyers):
@@ -47,20 +47,3 @@ def test_dusted_orders_keep_no_other_refund_pending(three_deep, acme, node, one_
         assert all(owed(each)[1] for each in attackers)
     assert victim.now()["status"] == "confirmed"
     assert owed(victim) == (PRICE, 0)
-
-
-def test_a_pending_refund_of_a_version_without_its_block_is_settled(three_deep, acme, node):
-    buyer = acme.buyer(acme.ticket())
-    worker_once(acme.app)
-    for _ in range(2):
-        buyer.pay(node)
-    worker_once(acme.app)
-    PaymentIntent.update(pending_block=None).execute()
-    node.rpc("anvil_mine", "0x1")
-    worker_once(acme.app)
-    assert owed(buyer) == (PRICE, PRICE)
-    assert PaymentIntent.get().pending_block is not None
-    node.rpc("anvil_mine", "0x2")
-    worker_once(acme.app)
-    assert owed(buyer) == (PRICE, 0)
-    assert PaymentIntent.get().pending_block is None

@@ -43,7 +43,7 @@ def owed(acme, time):
     buyer = acme.buyer(acme.ticket(), buyer=ADA)
     received(buyer, 7_000_000)
     Payment.update(proven=PayeeSource.SIGNER).execute()
-    change_intent(buyer, refund_due=2_000_000)
+    change_intent(buyer, due=2_000_000)
     return buyer
 
 
@@ -68,7 +68,7 @@ def test_another_tenant_is_left_alone(neighbour, proven, owed):
 
 
 def test_what_owes_nothing_needs_none(proven, acme, owed):
-    change_intent(owed, refund_due=0)
+    change_intent(owed, due=0)
     payee_changes.take_effect()
     assert owed.now()["refund_address"] is None
 

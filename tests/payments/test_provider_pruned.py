@@ -11,6 +11,7 @@ from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
 from ticketing.services.payments import address_search, block_history, watched_orders
@@ -172,10 +173,10 @@ def test_a_search_that_fails_stops_no_other(bad_node, acme, node, monkeypatch):
     bad_node.well()
     go_on = address_search.go_on
 
-    def fail_for_one(node, intent, most_ranges):
-        if intent.id == lost.intent["id"]:
+    def fail_for_one(node, account, most_ranges):
+        if account.intent_id == lost.intent["id"]:
             raise RpcError("the logs are pruned")
-        return go_on(node, intent, most_ranges)
+        return go_on(node, account, most_ranges)
 
     monkeypatch.setattr(address_search, "go_on", fail_for_one)
     node.rpc("evm_increaseTime", 1000)
@@ -225,14 +226,14 @@ def dust(node, buyer):
 
 def searched():
     """Return how far a search has come, and where it ends."""
-    intent = PaymentIntent.get()
-    return intent.checked_block, intent.search_to
+    home = PaymentIntent.get().home
+    return home.checked_block, home.search_to
 
 
 def test_dust_on_an_old_address_is_searched_in_bounded_slices_that_keep_their_progress(
     old_order, bad_node, acme, node
 ):
-    PaymentIntent.update(checked_block=2).execute()  # as if its balance was never compared
+    OrderAccount.update(checked_block=2).execute()  # as if its balance was never compared
     bad_node.asked_ranges.clear()
     dust(node, old_order)
     sweep(acme)

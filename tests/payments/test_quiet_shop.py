@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.bad_node import BadNode
+from tests.support.books import home_of
 from tests.support.factories import CHAIN, PRICE
 from tests.support.payouts import OWNER, fund, listed, owed, sign, with_address
 from tests.support.processes import variables_of
@@ -25,7 +26,8 @@ from ticketing.chain import multicall, receivers
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.order_accounts import OrderAccount
+from ticketing.models.payment_intents import IS_HOME, PaymentIntent
 from ticketing.models.unassigned_money import SkippedIndexes, UnassignedMoney
 from ticketing.models.wallets import Wallet
 from ticketing.services.wallets import issuing
@@ -133,7 +135,7 @@ def collect(chain, buyer):
 
 def collected_at_home():
     """One node is behind all chains: on the others, the same money is a stray."""
-    return Collection.select().where(Collection.stray == "").count()
+    return Collection.select().join(OrderAccount).join(PaymentIntent).where(IS_HOME).count()
 
 
 def test_four_quiet_chains_get_twelve_requests_a_minute_and_nothing_is_missed(
@@ -144,9 +146,9 @@ def test_four_quiet_chains_get_twelve_requests_a_minute_and_nothing_is_missed(
     of_list = listed(venue, node)
     shop.pass_days(2)
     # Two sold orders with money, a list that can still be signed, receivers without an order.
-    swept = PaymentIntent.get_by_id(ada.intent["id"]).swept_at
+    swept = home_of(ada.intent["id"]).swept_at
     assert shop.requests_of(2) == [6, 6, 6, 6]
-    assert PaymentIntent.get_by_id(ada.intent["id"]).swept_at > swept
+    assert home_of(ada.intent["id"]).swept_at > swept
 
     collect(chain, ada)
     sign(node, of_list)
@@ -210,7 +212,7 @@ def test_a_node_that_refuses_the_one_request_is_read_as_usual(venue, shop, chain
     shop.pass_seconds(3 * QUIET.seconds)
     assert collected_at_home() == 1
     intent = PaymentIntent.get_by_id(ada.intent["id"])
-    assert shop.stopped.now - intent.swept_at < timedelta(seconds=120)
+    assert shop.stopped.now - intent.home.swept_at < timedelta(seconds=120)
 
 
 def test_a_late_payment_is_noticed_without_orders_and_so_is_its_removal(venue, shop, node):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from peewee import chunked
 
 from tests.support.remote import PATIENCE_SECONDS, eventually
 from tests.support.stopped_clock import StoppedClock
@@ -16,6 +17,7 @@ from ticketing import clock
 from ticketing.chain import multicall
 from ticketing.chain.node import connect
 from ticketing.db.connection import database
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.worker.loop import Worker
 from ticketing.worker.watcher import Watcher
@@ -162,27 +164,28 @@ def test_a_shop_with_cold_addresses_asks_three_times_a_minute(
         requests, questions = a_minute(bad_node, worker)
         assert 1 <= requests <= (3 if takes_numbers else 10)
         assert questions <= (20 if takes_numbers else 30)
-        swept = PaymentIntent.select().where(PaymentIntent.swept_at.is_null(False)).count()
+        swept = OrderAccount.select().where(OrderAccount.swept_at.is_null(False)).count()
         assert swept == 1501
 
 
 def copy_intent(times):
-    """Copy the only order this many times, with other addresses."""
-    columns = [field.column_name for field in PaymentIntent._meta.sorted_fields]
-    values = {name: name for name in columns}
-    values |= {"id": "id || ?", "address": "?", "address_index": "address_index + ?"}
-    names, sources = ", ".join(columns), ", ".join(values.values())
-    sql = f"INSERT INTO payment_intents ({names}) SELECT {sources} FROM payment_intents LIMIT 1"
-    order = [name for name in columns if "?" in values[name]]
-    mark = database.obj.param
+    """Copy the only order and its account this many times, with other addresses."""
+    (order,), (home,) = (list(model.select().dicts()) for model in (PaymentIntent, OrderAccount))
+    del home["id"]
+    orders = [
+        {
+            **order,
+            "id": f"{order['id']}{number}",
+            "address": f"0x{number:040x}",
+            "address_index": order["address_index"] + number,
+        }
+        for number in range(1, times + 1)
+    ]
+    homes = [{**home, "intent": each["id"], "address": each["address"]} for each in orders]
     with database.atomic():
-        for number in range(1, times + 1):
-            given = {
-                "id": str(number),
-                "address": f"0x{number:040x}",
-                "address_index": number,
-            }
-            database.execute_sql(sql.replace("?", mark), [given[name] for name in order])
+        for model, rows in ((PaymentIntent, orders), (OrderAccount, homes)):
+            for some in chunked(rows, 100):
+                model.insert_many(some).execute()
 
 
 def test_an_order_is_noticed_within_one_poll(bad_node, acme, node, running):

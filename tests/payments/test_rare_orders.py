@@ -25,7 +25,7 @@ def order():
 
 def books():
     now = order()
-    return now.status, now.amount_received, now.refund_due, now.refund_pending
+    return now.status, now.amount_received, now.refund_due, now.home.pending
 
 
 def run(world, *happenings):

@@ -1,6 +1,7 @@
 """The receipt of an order, on a real chain: every amount adds up, whatever became of the money."""
 
 from tests.support.admissions import admissions_of, sold, void
+from tests.support.books import change_home
 from tests.support.carts import buyer_of, family, sold_to
 from tests.support.factories import CHAIN, PRICE, worker_once
 from tests.support.refunds import (
@@ -14,7 +15,6 @@ from tests.support.refunds import (
     state,
     waive,
 )
-from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.payments import reconciliation
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID as SECOND
@@ -165,7 +165,7 @@ def test_a_free_order_has_a_receipt_without_money(acme):
 def test_thousands_of_tiny_payments_are_one_line(acme):
     buyer = acme.buyer(acme.ticket())
     dust(buyer, 30)
-    PaymentIntent.update(amount_received=30).where(PaymentIntent.id == buyer.intent["id"]).execute()
+    change_home(buyer.intent["id"], received=30)
     (account,) = buyer.api.get(f"{buyer.path}/receipt").json["accounts"]
     assert len(account["payments"]) == 25
     assert (account["other_payments"], account["other_payments_amount"]) == (5, 5)

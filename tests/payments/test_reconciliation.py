@@ -11,6 +11,7 @@ from tests.support.broken_books import (
     BROKEN,
     FORBIDDEN,
     change,
+    change_home,
     one_more_payment,
     one_more_refund,
 )
@@ -160,7 +161,7 @@ def busy_books(organizer, node):
     worker_once(organizer.app)
     refunded = {"payment": first_of(Payment, twice).id, "twice": twice.intent["id"]}
     break_books(refunded, one_more_refund("twice", PRICE))
-    break_books(refunded, change("twice", f"refunded = {PRICE}, refund_due = {PRICE}"))
+    break_books(refunded, change_home("twice", f"refunded = {PRICE}, due = {PRICE}"))
     becomes = {
         "awaiting_payment": (part_paid, never_seen, free_live),
         "confirmed": (exact, overpaid, twice, paid_late, free_confirmed),
@@ -253,21 +254,22 @@ def test_stock_beyond_the_capacity_is_named_all_the_same(acme, books):
 
 
 def test_dust_counts_once_it_makes_a_micro_unit(acme, books):
-    break_books(books, change("paid", "token_decimals = 18"))
+    break_books(books, change_home("paid", "token_decimals = 18"))
     break_books(books, change("payment", "dust = 600000000000"))
     assert seen_by(acme) == []
     break_books(books, one_more_payment("paid", dust=400000000000))
     assert seen_by(acme) == [("received_is_payments", [books["paid"]])]
-    break_books(
-        books, change("paid", f"amount_received = {3 * PRICE + 6}, refund_due = {PRICE + 6}")
-    )
+    more = f"received = {3 * PRICE + 6}, final = {3 * PRICE + 6}, due = {PRICE + 6}"
+    break_books(books, change_home("paid", more))
     assert seen_by(acme) == []
 
 
 def test_a_refund_whose_payment_a_reorganization_took_away_is_no_breach(acme, books):
     break_books(books, one_more_refund("expired", 9))
     break_books(books, "UPDATE payments SET canonical = FALSE WHERE intent_id = '{expired}'")
-    break_books(books, change("expired", "amount_received = 0, refund_due = 0, refunded = 9"))
+    break_books(
+        books, change_home("expired", "received = 0, final = 0, due = 0, kept = -9, refunded = 9")
+    )
     assert seen_by(acme) == []
 
 

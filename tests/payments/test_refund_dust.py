@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.support.books import change_home
 from tests.support.console import sign_in
 from tests.support.mcp import call
-from ticketing.models.payment_intents import PaymentIntent
 
 DUST, SURPLUS, PENDING = 1, 990_000, 50_000
 
@@ -16,8 +16,7 @@ def buyers(acme):
     found = [acme.buyer(ticket) for _ in range(4)]
     for buyer, due in zip(found, (DUST, DUST, SURPLUS, SURPLUS + 1), strict=True):
         # Part of the money is not final: it does not count.
-        owed = {"refund_due": due + PENDING, "refund_pending": PENDING}
-        PaymentIntent.update(owed).where(PaymentIntent.id == buyer.intent["id"]).execute()
+        change_home(buyer.intent["id"], due=due + PENDING, pending=PENDING)
     return found
 
 
@@ -57,8 +56,7 @@ def test_an_amount_that_is_none_is_refused(acme, least):
 @pytest.mark.parametrize(("status", "column"), [("waived", "waived"), ("settled", "refunded")])
 def test_of_refunds_that_ended_the_amount_that_ended_them_counts(acme, buyers, status, column):
     for number, buyer in enumerate(buyers):
-        ended = {"refund_due": 0, "refund_pending": 0, column: number + 1}
-        PaymentIntent.update(ended).where(PaymentIntent.id == buyer.intent["id"]).execute()
+        change_home(buyer.intent["id"], due=0, pending=0, **{column: number + 1})
     assert page(acme, status=status, min_amount=3) == (ids(buyers)[2:], None)
 
 
@@ -103,6 +101,5 @@ def test_a_cursor_belongs_to_one_order(acme, buyers):
 @pytest.mark.parametrize(("status", "column"), [("waived", "waived"), ("settled", "refunded")])
 def test_ended_refunds_sort_by_what_ended_them(acme, buyers, status, column):
     for buyer, amount in zip(buyers, (3, 9, 1, 9), strict=True):
-        ended = {"refund_due": 0, "refund_pending": 0, column: amount}
-        PaymentIntent.update(ended).where(PaymentIntent.id == buyer.intent["id"]).execute()
+        change_home(buyer.intent["id"], due=0, pending=0, **{column: amount})
     assert pages(acme, status=status, sort="-amount") == [ids(buyers)[n] for n in (1, 3, 0, 2)]

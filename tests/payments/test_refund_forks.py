@@ -3,12 +3,12 @@
 import pytest
 
 from tests.support.bad_node import checked_watcher, cursor, is_unavailable
+from tests.support.books import change_home
 from tests.support.factories import PRICE, cli, worker_once
 from tests.support.refunds import give_back, overpay, settle
 from ticketing import ids
 from ticketing.chain.errors import NotLinked
 from ticketing.models.notifications import Notification
-from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.services.payments import block_history
 
@@ -211,6 +211,6 @@ def copy_of(refund, **columns):
     Refund.insert(
         {**refund.__data__, "id": ids.new(ids.REFUND), "tx_hash": "0x" + "34" * 32, **columns}
     ).execute()
-    total = PaymentIntent.refunded + refund.amount
-    PaymentIntent.update(refunded=total).where(PaymentIntent.id == refund.intent_id).execute()
+    account = refund.account
+    change_home(refund.intent_id, refunded=account.refunded + refund.amount)
     return Refund.get(Refund.tx_hash == "0x" + "34" * 32).id

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from tests.support.books import change_home
 from tests.support.factories import CHAIN, Api, cli, worker_once
 from tests.support.payouts import (
     OTHER,
@@ -21,7 +22,9 @@ from tests.support.payouts import (
 from tests.support.races import at_once
 from tests.support.refunds import account, give_back, pass_hours, settled, waive
 from tests.support.refunds import listed as refunds_of
+from ticketing import clock
 from ticketing.models.audit_log import AuditLogEntry
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.models.payouts import Payout
@@ -55,7 +58,7 @@ def since(venue):
 
 def is_marked(buyer):
     row = PaymentIntent.get_by_id(buyer.intent["id"])
-    return row.refund_by_hand_at is not None
+    return row.home.by_hand_at is not None
 
 
 def entries():
@@ -167,7 +170,7 @@ def test_a_booked_payout_removes_the_mark(app, node, venue):
     """The event of a list was missed, so the order was marked although the list was paid."""
     (buyer,) = owed(venue, node, 7)
     sign(node, listed(venue, node))
-    PaymentIntent.update(refund_by_hand_at=PaymentIntent.created_at).execute()
+    OrderAccount.update(by_hand_at=clock.now()).execute()
     worker_once(app)
     assert (buyer.now()["refund_due"], is_marked(buyer)) == (0, False)
     assert "right" in cli(app, "reconcile")
@@ -193,7 +196,7 @@ def test_only_what_is_due_can_be_marked_and_a_mark_can_always_be_removed(node, v
     assert mark(venue, unpaid, by_hand=False).status_code == 200
     (buyer,) = owed(venue, node, 7)
     marked(venue, buyer)
-    PaymentIntent.update(refund_due=0).execute()
+    change_home(buyer.intent["id"], due=0)
     assert mark(venue, buyer, by_hand=False).status_code == 200
     assert not is_marked(buyer)
 
@@ -287,7 +290,7 @@ def test_a_mark_and_a_list_at_once_never_both_pay(app, node, venue):
 
     for turn in range(RACES):
         Payout.delete().execute()
-        PaymentIntent.update(refund_by_hand_at=None).execute()
+        OrderAccount.update(by_hand_at=None).execute()
         by_hand, by_list = at_once(partial(press, 1.2 * lasts * turn / RACES), propose)
         assert by_hand != by_list
         assert (is_marked(buyer), Payout.select().count()) == (by_hand, int(by_list))

@@ -8,7 +8,7 @@ from tests.support.feed import News
 from tests.support.refunds import listed, overpay, waive_small
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Waiver
-from ticketing.services.payments import waivers
+from ticketing.services.payments import settlement, waivers
 
 pytestmark = pytest.mark.sql
 
@@ -100,9 +100,16 @@ def test_a_repeat_with_the_same_key_waives_nothing_more(acme, node, dusted, monk
     assert Waiver.select().count() == 1
 
 
-def test_an_order_that_cannot_be_settled_stops_no_other(acme, dusted):
+def test_an_order_that_cannot_be_settled_stops_no_other(acme, dusted, monkeypatch):
     broken = PaymentIntent.id == dusted[1].intent["id"]
-    PaymentIntent.update(token_decimals=None).where(broken).execute()
+    enter = settlement.enter
+
+    def fail_for_one(intent, *arguments, **columns):
+        enter(intent, *arguments, **columns)
+        if intent.id == dusted[1].intent["id"]:
+            raise LookupError("made to fail")
+
+    monkeypatch.setattr(settlement, "enter", fail_for_one)
     assert waive_small(acme, DUST).json == {"waived": 1, "amount": 5, "left": 0}
     assert PaymentIntent.get(broken).set_aside_until is not None
     assert Waiver.select().count() == 1

@@ -26,8 +26,8 @@ from ticketing import clock
 from ticketing.chain import receivers
 from ticketing.models.chains import ChainState
 from ticketing.models.notifications import Notification
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.stray_accounts import StrayAccount
 from ticketing.services import chains
 from ticketing.services.payments import adoption, booking
 from ticketing.services.payments.home_choice import MOST_MOVES
@@ -99,7 +99,7 @@ def test_two_looks_at_once_open_one_account(shop, nodes_of):
     watching[0].look()
     cursor = chains.cursor(SECOND)
     at_once(*(lambda each=each: each._stray_look.run(cursor) for each in watching))
-    assert StrayAccount.select().count() == 1
+    assert [each.chain_id for each in OrderAccount.select()] == [CHAIN, SECOND]
 
 
 def test_what_is_collected_before_a_look_pays_nevertheless(shop, nodes_of):
@@ -122,15 +122,15 @@ def test_a_search_that_ends_after_the_order_moved_changes_nothing(shop, nodes_of
     nodes_of[SECOND].rpc("anvil_mine", hex(300))
     worker_once(shop.app)
     assert choose(buyer, SECOND).status_code == 200
-    searched = PaymentIntent.get()
+    searched = PaymentIntent.get().home
     pay(nodes_of, buyer, CHAIN, 1)
     pay_from(nodes_of[CHAIN], FRIEND, buyer, PRICE - 1)
     nodes_of[CHAIN].rpc("anvil_mine", "0x14")
     watchers(shop)[CHAIN].look()
     assert choose(buyer, CHAIN).status_code == 200
-    before = PaymentIntent.get()
+    before = PaymentIntent.get().home
     booking.book_search(searched, [], searched.search_to)
-    now = PaymentIntent.get()
+    now = PaymentIntent.get().home
     assert (now.search_to, now.checked_block) == (before.search_to, before.checked_block)
     worker_once(shop.app)
     assert books(sound(buyer)) == ("confirmed", CHAIN, PRICE, [])

@@ -10,6 +10,7 @@ from tests.support.factories import CHAIN, cli, new_organizer, worker_once
 from tests.support.members import accept
 from tests.support.races import at_once
 from tests.support.stopped_clock import StoppedClock
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.wallets import PendingWallet, Wallet
@@ -33,7 +34,7 @@ def shop(time, app, node):
     worker_once(app)
     # Only this sum decides whether a change waits.
     shop.buyer(shop.ticket())
-    PaymentIntent.update(amount_received=1).execute()
+    OrderAccount.update(received=1, open=1).execute()
     return shop
 
 
@@ -130,7 +131,7 @@ def test_the_wallet_of_now_set_again_ends_the_change_that_waits(shop, time):
 
 
 def test_a_tenant_that_was_never_paid_changes_at_once(shop):
-    PaymentIntent.update(amount_received=0).execute()
+    OrderAccount.update(received=0, open=0).execute()
     assert (put(shop)["address"], types(shop)) == (OTHER, ["changed"])
 
 
@@ -308,7 +309,7 @@ class TestAtTheSameTime:
         assert found["pending"]["wallet"]["address"] == THIRD
 
     def test_no_address_is_issued_twice_while_the_wallet_changes(self, shop, time):
-        PaymentIntent.update(amount_received=0).execute()
+        OrderAccount.update(received=0, open=0).execute()
         ticket = shop.ticket(capacity=None)
         orders = [partial(shop.buyer, ticket)] * 6
         at_once(*orders, partial(put, shop), *orders, partial(put, shop, OWNER))

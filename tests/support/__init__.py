@@ -23,6 +23,7 @@ factories.py, remote.py: tenants, events and payments through the API; the same 
     processes
 admissions.py, many_admissions.py, holders.py, refunds.py, payees.py, mails.py, feed.py, members.py,
     console.py, order_pages.py: what people do with each of these
+books.py: the books of an order, written by hand
 questions.py: questions of each type, with answers
 second_factors.py: an app that shows codes, and who signs in with it
 authenticator.py: what makes and proves a passkey

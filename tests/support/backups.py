@@ -6,6 +6,7 @@ from tests.support.factories import cli
 from tests.support.refunds import pass_hours
 from ticketing.models.admissions import Admission
 from ticketing.models.chains import ChainBlock, ChainState
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.models.payouts import PassedId, Payout, PayoutCursor, PayoutEvent
@@ -17,7 +18,7 @@ from tools import anvil
 class Backup:
     """The database as it was: it does not know what was listed, booked and read since then."""
 
-    CHANGED = (PaymentIntent, Admission, TicketType, ChainState)
+    CHANGED = (PaymentIntent, OrderAccount, Admission, TicketType, ChainState)
     ADDED = (Payout, PayoutEvent, PassedId, PayoutCursor, Refund, RefundAddress, Payment)
 
     def __init__(self) -> None:
@@ -30,6 +31,8 @@ class Backup:
                 model.delete().execute()
             for row in rows:
                 row.save(force_insert=model in self.ADDED)
+        known = [each.id for each in self._rows[OrderAccount]]
+        OrderAccount.delete().where(OrderAccount.id.not_in(known)).execute()
         (state,) = self._rows[ChainState]
         ChainBlock.delete().where(ChainBlock.number > state.block_number).execute()
         cli(app, "db", "restored")

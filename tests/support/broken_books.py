@@ -12,7 +12,7 @@ TABLES = {
 }
 
 BOOKS = ["events", "ticket_types", "event_stock", "vouchers", "payment_intents", "intent_items"]
-BOOKS += ["admissions", "payments", "refunds", "collections", "stray_accounts"]
+BOOKS += ["order_accounts", "admissions", "payments", "refunds", "collections"]
 """The tables with the books, each after those that it refers to."""
 
 
@@ -22,6 +22,10 @@ def change_stock(to):
 
 def change(name, to):
     return f"UPDATE {TABLES.get(name, 'payment_intents')} SET {to} WHERE id = '{{{name}}}'"
+
+
+def change_home(name, to):
+    return f"UPDATE order_accounts SET {to} WHERE intent_id = '{{{name}}}'"
 
 
 def one_more_admission(intent, status):
@@ -34,46 +38,40 @@ def one_more_admission(intent, status):
 
 def one_more_payment(intent, *, amount=0, dust=0, canonical=True):
     return (
-        "INSERT INTO payments (id, intent_id, chain_id, tx_hash, log_index, block_number,"
-        " block_hash, block_time, sender, amount, dust, canonical, seen_at)"
-        f" SELECT 'pay_x', '{{{intent}}}', chain_id, 'x', 0, block_number, block_hash, block_time,"
-        f" sender, {amount}, {dust}, {canonical}, seen_at FROM payments WHERE id = '{{payment}}'"
+        "INSERT INTO payments (id, intent_id, account_id, chain_id, tx_hash, log_index,"
+        " block_number, block_hash, block_time, sender, amount, dust, canonical, seen_at)"
+        f" SELECT 'pay_x', '{{{intent}}}', account_id, chain_id, 'x', 0, block_number, block_hash,"
+        f" block_time, sender, {amount}, {dust}, {canonical}, seen_at FROM payments"
+        " WHERE id = '{payment}'"
     )
 
 
 def one_more_refund(intent, amount):
+    account = f"(SELECT MIN(id) FROM order_accounts WHERE intent_id = '{{{intent}}}')"
     return (
-        "INSERT INTO refunds (id, intent_id, chain_id, tx_hash, log_index, sender, recipient,"
-        " amount, block_number, block_hash, created_at)"
-        f" SELECT 'ref_x', '{{{intent}}}', chain_id, 'x', 0, sender, sender, {amount},"
+        "INSERT INTO refunds (id, intent_id, account_id, chain_id, tx_hash, log_index, sender,"
+        " recipient, amount, block_number, block_hash, created_at)"
+        f" SELECT 'ref_x', '{{{intent}}}', {account}, chain_id, 'x', 0, sender, sender, {amount},"
         " block_number, block_hash, seen_at FROM payments WHERE id = '{payment}'"
     )
 
 
-def one_collection(intent, stray=""):
+def one_collection(intent):
     return (
-        "INSERT INTO collections (id, intent_id, chain_id, token_address, tx_hash, log_index,"
-        " block_number, block_hash, block_time, recipient, amount, canonical, seen_at, stray)"
-        f" SELECT 'col_x', '{{{intent}}}', chain_id, 'x', 'x', 0, block_number, block_hash,"
-        f" block_time, sender, 1, TRUE, seen_at, '{stray}' FROM payments WHERE id = '{{payment}}'"
+        "INSERT INTO collections (id, intent_id, account_id, chain_id, token_address, tx_hash,"
+        " log_index, block_number, block_hash, block_time, recipient, amount, canonical, seen_at)"
+        f" SELECT 'col_x', '{{{intent}}}', account_id, chain_id, 'x', 'x', 0, block_number,"
+        " block_hash, block_time, sender, 1, TRUE, seen_at FROM payments WHERE id = '{payment}'"
     )
 
 
 def one_stray(**columns):
     """An account of the paid order on another network, without payments."""
-    given = {
-        "chain_id": "137",
-        "token_address": "'0xT'",
-        "amount_received": "0",
-        "refund_due": "0",
-        "refunded": "0",
-        **columns,
-    }
     return (
-        "INSERT INTO stray_accounts (id, intent_id, tenant_id, token_decimals,"
-        " required_confirmations, address, is_option, in_reach, created_at,"
-        f" {', '.join(given)}) SELECT 'str_x', id, tenant_id, 6, 1, address, FALSE, TRUE,"
-        f" created_at, {', '.join(given.values())} FROM payment_intents WHERE id = '{{paid}}'"
+        "INSERT INTO order_accounts (intent_id, tenant_id, event_id, wallet_id, address, chain_id,"
+        " token_address, token_decimals, required_confirmations, is_option, in_reach,"
+        f" {', '.join(columns)}) SELECT id, tenant_id, event_id, wallet_id, address, 137, '0xT', 6,"
+        f" 1, FALSE, TRUE, {', '.join(columns.values())} FROM payment_intents WHERE id = '{{paid}}'"
     )
 
 
@@ -154,16 +152,15 @@ BROKEN = [
     ({"received_is_payments": "paid"}, change("payment", "canonical = FALSE")),
     ({"received_is_payments": "paid"}, change("payment", "amount = amount + 1")),
     ({"received_is_payments": "paid"}, change("payment", "dust = 1")),
-    ({"received_is_payments": "live"}, change("live", "amount_received = 1")),
-    ({"received_is_payments": "free"}, change("free", "amount_received = 1, refund_due = 1")),
+    ({"received_is_payments": "live"}, change_home("live", "received = 1, open = 1")),
     ({"refunded_is_refunds": "paid"}, one_more_refund("paid", 1)),
-    ({"refunded_is_refunds": "paid"}, change("paid", "refunded = 1, refund_due = refund_due - 1")),
+    ({"refunded_is_refunds": "paid"}, change_home("paid", "refunded = 1, due = due - 1")),
     ({"refunded_seats_are_void": "paid", "seats_add_up": "paid"}, change("void", "released = 0")),
     ({"refunded_seats_are_void": "paid"}, change("admission", "void_refund = TRUE")),
     ({"seats_add_up": "paid", "every_unit_accounted": "paid"}, change("paid", "released = 0")),
-    ({"every_unit_accounted": "paid"}, change("paid", "refund_due = 0")),
-    ({"every_unit_accounted": "expired"}, change("expired", "refund_due = 0")),
-    ({"every_unit_accounted": "live"}, change("live", "refund_due = 1")),
+    ({"every_unit_accounted": "paid"}, change_home("paid", "due = 0, kept = kept + due")),
+    ({"every_unit_accounted": "expired"}, change_home("expired", "due = 0, kept = kept + due")),
+    ({"every_unit_accounted": "live"}, change_home("live", "due = 1, open = -1")),
     (
         {"items_add_up": "paid", "seats_add_up": "paid", "every_unit_accounted": "paid"},
         change("paid", "amount = amount + 9"),
@@ -174,23 +171,27 @@ BROKEN = [
     ),
     ({"seats_add_up": "paid"}, change("admission", "released = amount")),
     (
-        {"one_address_one_intent": "paid live", "address_of_wallet": "live"},
+        {
+            "accounts_fit_intents": "live",
+            "one_address_one_intent": "paid live",
+            "address_of_wallet": "live",
+        },
         change("live", f"address = LOWER(({PAID_ADDRESS}))"),
     ),
-    ({"payments_fit_intents": "payment paid"}, change("payment", "chain_id = 1")),
+    ({"accounts_fit_intents": "paid"}, change("payment", "chain_id = 1")),
     (
-        {"payments_fit_intents": "pay_x free"},
+        {"accounts_fit_intents": "paid"},
         one_more_payment("free", amount=1, canonical=False),
     ),
     ({"collections_fit_intents": "col_x paid"}, one_collection("paid")),
+    ({"accounts_fit_intents": "live"}, change_home("live", "event_id = 'evt_x'")),
     (
-        {"strays_fit_intents": "str_x paid"},
-        one_stray(chain_id="chain_id", token_address="token_address"),
+        {"intents_have_homes": "paid", "every_unit_accounted": "paid"},
+        change("paid", "chain_id = 137"),
     ),
-    ({"stray_received_is_payments": "str_x"}, one_stray(amount_received="1", refund_due="1")),
-    ({"stray_refunded_is_refunds": "str_x"}, one_stray(refunded="1")),
-    ({"every_stray_unit_accounted": "str_x"}, one_stray(refund_due="1")),
-    ({"collections_fit_strays": "col_x str_x"}, one_collection("paid", stray="str_x")),
+    ({"received_is_payments": "paid"}, one_stray(received="1", due="1")),
+    ({"refunded_is_refunds": "paid"}, one_stray(refunded="1")),
+    ({"every_unit_accounted": "paid"}, one_stray(kept="1", due="-1")),
     ({"address_of_wallet": "paid"}, change("paid", "address_index = 7")),
     ({"address_of_wallet": "paid"}, change("paid", "wallet_id = NULL")),
 ]
@@ -206,5 +207,7 @@ FORBIDDEN = [
     change_stock("capacity = 0"),
     change_stock("held = -1"),
     change("voucher", "held = 9"),
+    change_home("paid", "received = received + 1"),
+    change_home("paid", "due = due + 1"),
 ]
 """What the database itself refuses."""

@@ -36,13 +36,18 @@ def _full(row: str) -> str:
 
 
 _FIELDS_DIFFER = " OR ".join(f"OLD.{name} IS DISTINCT FROM NEW.{name}" for name in EVENT_FIELDS)
-_DUE_BEFORE, _DUE = (f"{row}.refund_due - {row}.refund_pending" for row in ("OLD", "NEW"))
+_DUE_BEFORE, _DUE = (f"{row}.due - {row}.pending" for row in ("OLD", "NEW"))
 _ENTERED = f"OLD.status <> NEW.status AND NEW.status IN {RECORDED}"
 _REFUNDED = "NEW.refunded > OLD.refunded"
 _MOVED = "(OLD.chain_id <> NEW.chain_id)"
-_SEEN = "OLD.amount_received = 0 AND NEW.amount_received > 0"
+_HOME = (
+    "EXISTS (SELECT 1 FROM payment_intents i WHERE i.id = NEW.intent_id{status}"
+    " AND i.chain_id = NEW.chain_id AND i.token_address = NEW.token_address)"
+)
+_SEEN = f"OLD.received = 0 AND NEW.received > 0 AND NOT {_HOME.format(status='')}"
 _FINALIZED = "OLD.early AND NOT NEW.early AND NEW.status = 'confirmed'"
-_PART_PAID = "NEW.status = 'awaiting_payment' AND NEW.amount_received > OLD.amount_received"
+_AWAITS = _HOME.format(status=" AND i.status = 'awaiting_payment'")
+_PART_PAID = f"NEW.received > OLD.received AND {_AWAITS}"
 _PAIRED = "OLD.paired_at IS NULL AND NEW.paired_at IS NOT NULL"
 _PUBLISHED = "OLD.status <> 'published' AND NEW.status = 'published'"
 _CANCELED = "OLD.status <> 'canceled' AND NEW.status = 'canceled'"
@@ -78,13 +83,11 @@ NOTED = (
     ("payment_intents", "INSERT", "'intent.created'", "id", "TRUE"),
     ("payment_intents", "UPDATE", "'intent.' || NEW.status", "id", _ENTERED),
     ("payment_intents", "UPDATE", "'intent.finalized'", "id", _FINALIZED),
-    ("payment_intents", "UPDATE", "'intent.part_paid'", "id", _PART_PAID),
-    ("payment_intents", "UPDATE", "'refund.due'", "id", f"{_DUE_BEFORE} <= 0 AND {_DUE} > 0"),
-    ("payment_intents", "UPDATE", "'refund.settled'", "id", f"NOT {_MOVED} AND {_REFUNDED}"),
     ("payment_intents", "UPDATE", "'intent.chain_changed'", "id", _MOVED),
-    ("stray_accounts", "UPDATE", "'stray.seen'", "intent_id", _SEEN),
-    ("stray_accounts", "UPDATE", "'refund.due'", "intent_id", f"{_DUE_BEFORE} <= 0 AND {_DUE} > 0"),
-    ("stray_accounts", "UPDATE", "'refund.settled'", "intent_id", _REFUNDED),
+    ("order_accounts", "UPDATE", "'intent.part_paid'", "intent_id", _PART_PAID),
+    ("order_accounts", "UPDATE", "'stray.seen'", "intent_id", _SEEN),
+    ("order_accounts", "UPDATE", "'refund.due'", "intent_id", f"{_DUE_BEFORE} <= 0 AND {_DUE} > 0"),
+    ("order_accounts", "UPDATE", "'refund.settled'", "intent_id", _REFUNDED),
     ("refund_addresses", "INSERT", "'refund.address_changed'", "intent_id", "TRUE"),
     ("waivers", "INSERT", "'refund.waived'", "intent_id", "TRUE"),
     ("admissions", "INSERT", "'admission.issued'", "id", "TRUE"),

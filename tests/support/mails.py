@@ -8,8 +8,11 @@ from flask import Flask
 from icalendar import Calendar, Event
 
 from tests.support import order_pages
+from tests.support.books import change_home
 from tests.support.factories import Buyer, Organizer
+from ticketing.models.base import all_but
 from ticketing.models.notifications import Mail, Notification, NotificationFeed
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.notification_types import NotificationType
 from ticketing.services.notifications import feed
@@ -56,8 +59,17 @@ def confirmed(organizer: Organizer, ticket: dict[str, Any], **fields: Any) -> Bu
 
 
 def change_intent(buyer: Buyer, **columns: Any) -> None:
-    """Change an order's row by hand, as another part of the service would."""
-    assert PaymentIntent.update(columns).where(PaymentIntent.id == buyer.intent["id"]).execute()
+    """Change an order, or the account that it is paid in, as another part of the service would."""
+    of_home = {name: columns.pop(name) for name in list(columns) if name in _OF_HOME}
+    if columns:
+        PaymentIntent.update(columns).where(PaymentIntent.id == buyer.intent["id"]).execute()
+    if of_home:
+        change_home(buyer.intent["id"], **of_home)
+
+
+_OF_HOME = {each.name for each in all_but(OrderAccount.id)} - {
+    each.name for each in all_but(PaymentIntent.id)
+}
 
 
 def confirm(buyer: Buyer) -> tuple[str, dict[str, Any]]:

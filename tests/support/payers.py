@@ -6,7 +6,6 @@ from tests.support.factories import CHAIN, Buyer
 from ticketing.chain.keccak import keccak256
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
-from ticketing.models.stray_accounts import StrayAccount
 from ticketing.services.payments import payer_proofs
 from tools import anvil
 
@@ -33,12 +32,12 @@ def tell(buyer: Buyer, tx_hash: str, account: str = anvil.BUYER, chain_id: int =
 
 def proven(buyer: Buyer) -> tuple[str, str] | None:
     """Who has proven to have paid the order at home, and how."""
-    return payer_proofs.proven_payee(PaymentIntent.get_by_id(buyer.intent["id"]))
+    return payer_proofs.proven_payee(PaymentIntent.get_by_id(buyer.intent["id"]).home)
 
 
 def proven_elsewhere(buyer: Buyer) -> tuple[str, str] | None:
     """Who has proven to have paid its only stray account."""
-    account = StrayAccount.get(StrayAccount.intent == buyer.intent["id"])
+    (account,) = PaymentIntent.get_by_id(buyer.intent["id"]).stray_accounts
     return payer_proofs.proven_payee(account)
 
 

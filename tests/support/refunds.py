@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from tests.support import payees
+from tests.support.books import change_home, home_of
 from tests.support.factories import Buyer, Organizer, worker_once
 from ticketing import clock, ids
-from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from tools import anvil
 
@@ -57,6 +57,7 @@ def received(buyer: Buyer, amount: int = 1, *, canonical: bool = True) -> None:
     Payment.insert(
         id=ids.new(ids.PAYMENT),
         intent=buyer.intent["id"],
+        account=home_of(buyer.intent["id"]).id,
         chain_id=buyer.intent["chain_id"],
         tx_hash="0x" + secrets.token_hex(32),
         log_index=0,
@@ -68,10 +69,8 @@ def received(buyer: Buyer, amount: int = 1, *, canonical: bool = True) -> None:
         canonical=canonical,
         seen_at=clock.now(),
     ).execute()
-    total = PaymentIntent.amount_received + amount * canonical
-    PaymentIntent.update(amount_received=total).where(
-        PaymentIntent.id == buyer.intent["id"]
-    ).execute()
+    total = home_of(buyer.intent["id"]).received + amount * canonical
+    change_home(buyer.intent["id"], received=total)
 
 
 def dust(buyer: Buyer, count: int, *, block_time: datetime | None = None, **columns: Any) -> None:
@@ -81,6 +80,7 @@ def dust(buyer: Buyer, count: int, *, block_time: datetime | None = None, **colu
         {
             "id": ids.new(ids.PAYMENT),
             "intent": buyer.intent["id"],
+            "account": home_of(buyer.intent["id"]).id,
             "chain_id": buyer.intent["chain_id"],
             "tx_hash": "0x" + secrets.token_hex(32),
             "log_index": 0,

@@ -74,8 +74,8 @@ def refund(intent_id: str) -> None:
     It goes to the address that the buyer stated, else to the first payer.
     """
     intent = _find(intent_id)
-    owed = refunds.owed_for(intent)
-    payees = [intent.refund_address, *(payer.sender for payer in owed.payers)]
+    owed = refunds.owed_for(intent.home)
+    payees = [intent.home.refund_address, *(payer.sender for payer in owed.payers)]
     payee = next(filter(None, payees), None)
     if intent.refund_due == 0 or payee is None:
         raise click.ClickException(f"no refund is due: the intent is {intent.status}")

@@ -17,7 +17,7 @@ waiting_rooms.py: who waits to order while a sale has more visitors than can be 
 items.py: the ticket types of an order, where its own columns are not enough
 vouchers.py: codes that lower a price, or open a ticket type
 questions.py: questions to buyers and attendees, and their answers
-stray_accounts.py: what orders received on other networks, or in other tokens, than their own
+order_accounts.py: what an order received, keeps and owes on one network, in one token
 order_networks.py: the networks on which an order could be paid
 payments.py: transfers to the addresses of orders
 payment_reports.py: which account pays, and in which transaction, as pages and storefronts tell it

@@ -1,7 +1,6 @@
 """Payment intents: orders."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,9 +14,10 @@ from peewee import (
     TextField,
 )
 
-from ticketing.constants import LIVE, Flag, IntentStatus
+from ticketing.constants import Flag, IntentStatus
 from ticketing.models.base import BaseModel, UtcDateTimeField, literal
 from ticketing.models.events import Event
+from ticketing.models.order_accounts import OrderAccount, PaymentTerms
 from ticketing.models.order_networks import NetworksField, OrderNetwork, PaymentOption
 from ticketing.models.tenants import Tenant
 from ticketing.models.vouchers import Voucher
@@ -41,21 +41,6 @@ class FlagsField(AnyField):
     def python_value(self, value: int) -> frozenset[Flag]:
         """Convert the integer to a set of flags."""
         return frozenset(flag for flag in Flag if value & flag_bits([flag]))
-
-
-@dataclass(frozen=True)
-class PaymentTerms:
-    """How to pay an intent: chain, address, token and confirmations, as shown to the buyer."""
-
-    chain_id: int
-    address: str
-    token_address: str
-    decimals: int
-    required_confirmations: int
-
-    def final_up_to(self, head: int) -> int:
-        """Return the number of the last block whose payments are final."""
-        return head - self.required_confirmations + 1
 
 
 class Item(NamedTuple):
@@ -104,18 +89,18 @@ class PaymentIntent(BaseModel):
 
     Its seats are `items`: a row for each ticket type (IntentItem). They never change.
 
-    Amounts are micro-units. The chain's fields (from `chain_id` to `required_confirmations`) are
-    None for a free order. `networks`: on which it could be paid at order time, if on several; it is
-    paid on `chain_id` only. `paid_block` is the block in which the payments reached the amount.
+    Amounts are micro-units. What it received, keeps and owes stands in its `accounts`, one for each
+    chain and token (models/order_accounts.py). It is paid in one of them, its `home`: the one on
+    `chain_id`, in `token_address`. A free order has no account, and these are None. `networks`: on
+    which it could be paid at order time, if on several. `paid_block` is the block in which the
+    payments reached the amount.
 
     `hold_until` is the deadline from preflight, or the later one of a buyer who pays from an
     exchange (`hold_extended`), `grace_until` the one after a reorganization.
     `expires_at` is the effective deadline. `ended_at` is when the intent was canceled, or the
     deadline at which it first expired. A late payment does not change it.
 
-    `refund_pending` is the part of `refund_due` in blocks that are not final yet, and
-    `pending_block` the first of them. None: not known. `waived` is what
-    the organizer wrote off. `released` is what the order keeps no more of its amount.
+    `released` is what the order keeps no more of its amount, the sum of what its seats released.
     `tolerance`: how much may be missing of its payment, if that comes in time: see `forgiven`.
     `pooled`: how many of its seats replace others that were given back, until that is done. They
     count in `taken` of their ticket type, and not in `held` or `sold`. `resale`: that it was to
@@ -123,19 +108,11 @@ class PaymentIntent(BaseModel):
     `deposits_tried_at`: of an order with deposits, when it was made, or when those of who came were
     last released. None: it has none.
     `sold_by`: the device at the door that sold it. Then it may be confirmed early at any time.
-    `released` is the sum of what its admissions released. `free_seats`: how many of its seats count
-    as free.
-    `early_confirmations`: with so many blocks it may be confirmed before its payment is final.
-    None: never. `early`: it was, and its payment is not final yet.
-    `refund_address` is the payee that counts. `refund_by_hand_at`: since when the
-    organizer pays the refund by hand. Such an order is on no list of payouts. `x402`: an x402
-    client made the order, with an Idempotency-Key if there is an `idempotency_digest`, and with the
-    body of `body_digest`.
-
-    The worker reads the address's logs until `watch_until`. After that, it compares the balance:
-    `swept_balance` is the balance at `swept_at`, in atomic units. All transfers up to
-    `checked_block` are known. `search_to` is the block up to which the logs must be read again, or
-    None. `set_aside_until`: it could not be settled, and is tried again then.
+    `free_seats`: how many of its seats count as free.
+    `early`: it was confirmed with its account's `early_confirmations` blocks, and its payment is
+    not final yet. `x402`: an x402 client made the order, with an Idempotency-Key if there is an
+    `idempotency_digest`, and with the body of `body_digest`.
+    `set_aside_until`: it could not be settled, and is tried again then.
 
     `stored_bytes`: of its buyer's name, email address and answers, and one. 0: they are erased, as
     the order ended unpaid a day ago.
@@ -143,14 +120,11 @@ class PaymentIntent(BaseModel):
     For an order without a credential, `held_by` is a digest of the client's IPv4 address or
     IPv6 /64, and `held_by_site` one of its IPv6 /48.
 
-    `strays_version` counts the changes of its stray accounts (models/stray_accounts.py). 0: it has
-    none. `moves`: how often its buyer moved it to another network. `link_generation`: how often the
+    `books_version` counts the changes of what its accounts hold. 0: nothing was ever received.
+    `moves`: how often its buyer moved it to another network. `link_generation`: how often the
     organizer ended its links. `payees_version` counts the changes of its payees
-    (models/refunds.py), those of its stray accounts included. 0: it has none.
+    (models/refunds.py). 0: it has none.
     """
-
-    stray = ""
-    """What the rows of its home have as their `stray`."""
 
     id = TextField(primary_key=True)
     tenant = ForeignKeyField(Tenant)
@@ -162,11 +136,6 @@ class PaymentIntent(BaseModel):
     quantity = IntegerField()
     amount = BigIntegerField()
     tolerance = BigIntegerField(default=0)
-    amount_received = BigIntegerField(default=0)
-    refund_due = BigIntegerField(default=0)
-    refund_pending = BigIntegerField(default=0)
-    refunded = BigIntegerField(default=0)
-    waived = BigIntegerField(default=0)
     released = BigIntegerField(default=0)
     pooled = IntegerField(default=0)
     # FALSE in the database. A default here would be the 51st parameter of each INSERT, and psycopg
@@ -177,8 +146,6 @@ class PaymentIntent(BaseModel):
     free_seats = IntegerField()
     voucher = ForeignKeyField(Voucher, null=True)
     voucher_id: str | None
-    refund_address = TextField(null=True)
-    refund_by_hand_at = UtcDateTimeField(null=True)
     currency = TextField()
     chain_id = BigIntegerField(null=True)
     wallet = ForeignKeyField(Wallet, null=True)
@@ -186,9 +153,6 @@ class PaymentIntent(BaseModel):
     address_index = BigIntegerField(null=True)
     address = TextField(null=True)
     token_address = TextField(null=True)
-    token_decimals = IntegerField(null=True)
-    required_confirmations = IntegerField(null=True)
-    early_confirmations = IntegerField(null=True)
     early = BooleanField(default=False)
     networks = NetworksField(null=True)
     paid_block = BigIntegerField(null=True)
@@ -205,22 +169,19 @@ class PaymentIntent(BaseModel):
     expires_at = UtcDateTimeField()
     confirmed_at = UtcDateTimeField(null=True)
     ended_at = UtcDateTimeField(null=True)
-    watch_until = UtcDateTimeField(null=True)
-    checked_block = BigIntegerField(null=True)
-    search_to = BigIntegerField(null=True)
-    swept_at = UtcDateTimeField(null=True)
-    swept_balance = TextField(null=True)
-    pending_block = BigIntegerField(null=True)
     set_aside_until = UtcDateTimeField(null=True)
     x402 = BooleanField(default=False)
     idempotency_digest = TextField(null=True)
     body_digest = TextField(null=True)
-    strays_version = IntegerField(default=0)
+    books_version = IntegerField(default=0)
     payees_version = IntegerField(default=0)
     moves = IntegerField(default=0)
     link_generation = IntegerField(default=0)
 
     item_rows: Iterable[Any]  # of IntentItem
+    account_rows: Iterable[OrderAccount]
+
+    read_home: OrderAccount | None = None  # its home, if a query has read that with it
 
     # No columns: services set these on an instance for its response.
     item_names: Mapping[str, str]  # of its ticket types
@@ -280,33 +241,38 @@ class PaymentIntent(BaseModel):
         """How much less than their list prices its seats cost."""
         return sum(item.discount for item in self.items)
 
+    @cached_property
+    def accounts(self) -> Sequence[OrderAccount]:
+        """Its accounts in the order in which they were opened. It may read them."""
+        if self.chain_id is None:
+            return []
+        found = sorted(self.account_rows, key=lambda account: int(account.id))
+        for account in found:
+            account.intent = self
+        return found
+
+    @property
+    def home(self) -> OrderAccount:
+        """The account that it is paid in. Of a free order, one without money. It may read it."""
+        if self.chain_id is None:
+            return OrderAccount(intent=self)
+        return next(account for account in self.accounts if account.is_home)
+
+    @property
+    def stray_accounts(self) -> Sequence[OrderAccount]:
+        """Its accounts on other chains, or in other tokens, than its home. It may read them."""
+        return [account for account in self.accounts if not account.is_home]
+
     @property
     def terms(self) -> PaymentTerms:
-        """How to pay the intent. ValueError for a free order."""
-        terms = (
-            self.chain_id,
-            self.address,
-            self.token_address,
-            self.token_decimals,
-            self.required_confirmations,
-        )
-        if None in terms:
+        """How to pay the intent. ValueError for a free order. It may read its home."""
+        if self.chain_id is None:
             raise ValueError(f"{self.id} is a free order")
-        return PaymentTerms(*terms)  # type: ignore[arg-type]
+        return self.home.terms
 
     def network_on(self, chain_id: int | None) -> OrderNetwork | None:
         """Return the network of it on a chain. None: it cannot be paid there, or on one only."""
         return next((each for each in self.networks or () if each.chain_id == chain_id), None)
-
-    @property
-    def order(self) -> "PaymentIntent":
-        """The order itself. So it is an Account: see models/stray_accounts.py."""
-        return self
-
-    @property
-    def intent_id(self) -> str:
-        """The id of the order, as of a stray account."""
-        return str(self.id)
 
     @property
     def flags_in_order(self) -> list[Flag]:
@@ -325,14 +291,34 @@ class PaymentIntent(BaseModel):
 
     @property
     def is_unpaid(self) -> bool:
-        """Whether it waits for its payment and has received nothing: it may be given up."""
-        return self.status == IntentStatus.AWAITING_PAYMENT and self.amount_received == 0
+        """Whether it waits for its payment, and nothing has arrived on its home."""
+        return self.status == IntentStatus.AWAITING_PAYMENT and self.home.received == 0
 
     @property
     def ended_without_money(self) -> bool:
         """Whether it expired or was canceled, and nothing has arrived for it on any network."""
         is_over = self.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED)
-        return is_over and self.amount_received == 0 and self.strays_version == 0
+        return is_over and self.books_version == 0
+
+    @property
+    def amount_received(self) -> int:
+        """What its home received."""
+        return int(self.home.received)
+
+    @property
+    def refund_due(self) -> int:
+        """What its home owes, payments that are not final included."""
+        return int(self.home.due)
+
+    @property
+    def refunded(self) -> int:
+        """What was paid back of its home."""
+        return int(self.home.refunded)
+
+    @property
+    def waived(self) -> int:
+        """What its organizer wrote off of its home."""
+        return int(self.home.waived)
 
     @property
     def amount_due(self) -> int:
@@ -341,8 +327,7 @@ class PaymentIntent(BaseModel):
         It is the whole rest: buyers never see what would be forgiven.
         """
         is_open = self.status == IntentStatus.AWAITING_PAYMENT and self.ended_at is None
-        counted = self.amount_received - self.refunded - self.waived
-        return max(0, self.amount - counted) if is_open else 0
+        return max(0, self.amount - self.home.counted) if is_open else 0
 
     @property
     def enough(self) -> int:
@@ -364,37 +349,12 @@ class PaymentIntent(BaseModel):
     def forgiven(self) -> int:
         """What is missing of the payments of a confirmed order. As FORGIVEN."""
         is_sold = self.status == IntentStatus.CONFIRMED
-        return self.forgiven_of(self.amount_received) if is_sold else 0
-
-    @property
-    def rest(self) -> int:
-        """What was received, and is neither owed, nor paid back, nor waived. As REST."""
-        return int(self.amount_received - self.refunded - self.waived - self.refund_due)
-
-    @property
-    def open(self) -> int:
-        """The rest of an intent that is live: it is not decided yet."""
-        return self.rest if self.status in LIVE else 0
-
-    @property
-    def kept(self) -> int:
-        """The rest of an intent that is not live: what the organizer keeps."""
-        return self.rest - self.open
+        return self.forgiven_of(self.home.received) if is_sold else 0
 
     @property
     def final(self) -> bool:
         """Whether it is confirmed by final payments: what cannot be taken back may be given out."""
         return self.status == IntentStatus.CONFIRMED and not self.early
-
-    @property
-    def refund_due_now(self) -> int:
-        """The refund that is due from final payments, in micro-units."""
-        return int(self.refund_due - self.refund_pending)
-
-    @property
-    def returnable_now(self) -> int:
-        """What can be paid back now. Of a stray account it may be more than is due."""
-        return self.refund_due_now
 
 
 AWAITING = PaymentIntent.status == literal(IntentStatus.AWAITING_PAYMENT)
@@ -402,8 +362,7 @@ AWAITING = PaymentIntent.status == literal(IntentStatus.AWAITING_PAYMENT)
 
 ENDED_UNPAID = (
     (PaymentIntent.stored_bytes > literal(0))
-    & (PaymentIntent.amount_received == literal(0))
-    & (PaymentIntent.strays_version == literal(0))
+    & (PaymentIntent.books_version == literal(0))
     & PaymentIntent.status.in_([literal(IntentStatus.EXPIRED), literal(IntentStatus.CANCELED)])
 )
 """Intents that ended without money, and whose buyers are not erased. They have a partial index."""
@@ -417,26 +376,44 @@ EARLY = PaymentIntent.early & (PaymentIntent.status == literal(IntentStatus.CONF
 """Intents that were confirmed early, and are not final yet. They have a partial index."""
 
 FLAGGED = PaymentIntent.flags != literal(0)
-OWING = PaymentIntent.refund_due > literal(0)
-"""The few intents with flags, and those with a refund due. Each has partial indexes."""
+"""The few intents with flags. They have partial indexes."""
 
 SET_ASIDE = PaymentIntent.set_aside_until.is_null(False)
 """The very few intents that could not be settled. They have a partial index."""
 
-REFUND_PENDING = PaymentIntent.refund_pending > literal(0)
-"""Intents with a refund due from a payment that is not final. They have a partial index."""
+UNPAID = AWAITING & (PaymentIntent.books_version == literal(0))
+"""Intents that wait for their payment, and have received nothing on any network."""
 
-TO_REFUND = OWING & (PaymentIntent.refund_due > PaymentIntent.refund_pending)
-"""Intents with a refund that can be paid now."""
+IS_HOME = (
+    (OrderAccount.intent == PaymentIntent.id)
+    & (OrderAccount.chain_id == PaymentIntent.chain_id)
+    & (OrderAccount.token_address == PaymentIntent.token_address)
+)
+"""The account that an intent is paid in: a condition of joins."""
+
+
+def of_home(column: Any) -> Any:
+    """Return the SQL value of a column of OrderAccount in the home of a selected intent."""
+    home: Any = OrderAccount.alias("home")
+    return _at_home(home, getattr(home, column.name))
+
+
+def _at_home(home: Any, value: Any) -> Any:
+    return home.select(value).where(
+        home.intent == PaymentIntent.id,
+        home.chain_id == PaymentIntent.chain_id,
+        home.token_address == PaymentIntent.token_address,
+    )
 
 
 def _forgiven() -> Any:
-    in_time = PaymentIntent.ended_at.is_null()
-    missing = PaymentIntent.amount - PaymentIntent.amount_received
+    home: Any = OrderAccount.alias("home")
+    missing = PaymentIntent.amount - home.received
     most, none = PaymentIntent.tolerance, literal(0)
-    return Case(
-        None, [(in_time & (missing > most), most), (in_time & (missing > none), missing)], 0
-    )
+    # One subquery: by the cost of several, Postgres would compile statements for seconds.
+    forgiven = _at_home(home, Case(None, [(missing > most, most), (missing > none, missing)], 0))
+    # Most organizers accept nothing less, and then no account is read.
+    return Case(None, [((most == none) | PaymentIntent.ended_at.is_null(False), none)], forgiven)
 
 
 FORGIVEN = _forgiven()
@@ -448,20 +425,3 @@ KEPT = Case(None, [(_LEFT > FORGIVEN, _LEFT - FORGIVEN)], 0)
 
 TOLERANT = PaymentIntent.tolerance > literal(0)
 """The intents whose organizer accepts a little less. They have a partial index."""
-
-HAS_MONEY = (PaymentIntent.amount_received > literal(0)) | (PaymentIntent.refunded > literal(0))
-"""Intents that were paid, at least in part. They have partial indexes."""
-
-IS_LIVE = PaymentIntent.status.in_([literal(status) for status in LIVE])
-REST = (
-    PaymentIntent.amount_received
-    - PaymentIntent.refunded
-    - PaymentIntent.waived
-    - PaymentIntent.refund_due
-)
-"""What an intent received, and neither owes, nor paid back, nor was waived: `kept` or `open`."""
-
-NOT_OWING = PaymentIntent.refund_due == literal(0)
-WAIVED = NOT_OWING & (PaymentIntent.waived > literal(0))
-REFUNDED = NOT_OWING & (PaymentIntent.waived == literal(0)) & (PaymentIntent.refunded > literal(0))
-"""The few intents whose refund was waived or paid. Each has a partial index."""

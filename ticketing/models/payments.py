@@ -2,7 +2,8 @@
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
-from ticketing.models.base import BaseModel, UtcDateTimeField, literal
+from ticketing.models.base import BaseModel, UtcDateTimeField
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 
 
@@ -11,8 +12,7 @@ class Payment(BaseModel):
 
     `amount` is in whole micro-units, `dust` is the rest in atomic units. Only a canonical payment
     counts: a reorganization can make it non-canonical, and canonical again. `honoured`: whether
-    this transfer paid for an order that had ended. None: not decided yet. `stray`: the stray
-    account that received it. Empty: the order's home did.
+    this transfer paid for an order that had ended. None: not decided yet.
 
     `witnessed`: whether two nodes have it with the same content. None: they were not asked yet, or
     one did not answer. `proven`: how its sender has proven to have paid it, PayeeSource.SIGNER or
@@ -23,7 +23,8 @@ class Payment(BaseModel):
     id = TextField(primary_key=True)
     intent = ForeignKeyField(PaymentIntent)
     intent_id: str
-    stray = TextField(default="")
+    account = ForeignKeyField(OrderAccount)
+    account_id: int
     chain_id = BigIntegerField()
     tx_hash = TextField()
     log_index = IntegerField()
@@ -46,7 +47,3 @@ class Payment(BaseModel):
     class Meta:
         table_name = "payments"
         indexes = ((("chain_id", "tx_hash", "log_index"), True),)
-
-
-PAYMENT_AT_HOME = Payment.stray == literal("")
-"""Payments that belong to the home of their order, not to a stray account."""

@@ -1,14 +1,12 @@
-"""Refunds that were paid, the addresses that they go to, and waivers.
-
-`stray` of each is the stray account that it belongs to. Empty: the order's home.
-"""
+"""Refunds that were paid, the addresses that they go to, and waivers."""
 
 from datetime import datetime
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
 from ticketing.constants import PayeeSource
-from ticketing.models.base import BaseModel, UtcDateTimeField, literal
+from ticketing.models.base import BaseModel, UtcDateTimeField
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 
 PROVEN = (PayeeSource.SIGNER, PayeeSource.WALLET)
@@ -26,7 +24,8 @@ class Refund(BaseModel):
     id = TextField(primary_key=True)
     intent = ForeignKeyField(PaymentIntent)
     intent_id: str
-    stray = TextField(default="")
+    account = ForeignKeyField(OrderAccount)
+    account_id: int
     chain_id = BigIntegerField()
     tx_hash = TextField()
     log_index = IntegerField()
@@ -42,10 +41,6 @@ class Refund(BaseModel):
     class Meta:
         table_name = "refunds"
         indexes = ((("intent_id", "chain_id", "tx_hash", "log_index"), True),)
-
-
-REFUND_AT_HOME = Refund.stray == literal("")
-"""Refunds of the home of an order, not of a stray account."""
 
 
 class RefundAddress(BaseModel):
@@ -70,7 +65,8 @@ class RefundAddress(BaseModel):
     id = TextField(primary_key=True)
     intent = ForeignKeyField(PaymentIntent)
     intent_id: str
-    stray = TextField(default="")
+    account = ForeignKeyField(OrderAccount)
+    account_id: int
     address = TextField()
     source = TextField(default=PayeeSource.STATED)
     stated_at = UtcDateTimeField()
@@ -114,7 +110,8 @@ class Waiver(BaseModel):
     id = TextField(primary_key=True)
     intent = ForeignKeyField(PaymentIntent)
     intent_id: str
-    stray = TextField(default="")
+    account = ForeignKeyField(OrderAccount)
+    account_id: int
     amount = BigIntegerField()
     received = BigIntegerField()
     block_number = BigIntegerField()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ticketing.config import Config
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import chains
 from ticketing.services.payments import payee_states
 
@@ -32,7 +32,7 @@ class AccountView:
     until then, a list of the organizer can still pay it to an address of before.
     """
 
-    books: Account
+    books: OrderAccount
     network: str
     explorer_url: str | None = None
     can_be_home: bool = False
@@ -46,43 +46,40 @@ class AccountView:
     @property
     def is_stray(self) -> bool:
         """Whether it is another account than the home."""
-        return isinstance(self.books, StrayAccount)
+        return not self.books.is_home
 
     @property
     def unassigned(self) -> int:
         """What may still pay for the order, in micro-units."""
-        return self.books.unassigned if isinstance(self.books, StrayAccount) else 0
+        return int(self.books.open) if self.is_stray else 0
 
     @property
     def out_of_reach(self) -> int:
         """What the organizer cannot pay back yet, in micro-units."""
-        return self.books.out_of_reach if isinstance(self.books, StrayAccount) else 0
+        return int(self.books.out_of_reach)
 
     @property
     def was_asked_back(self) -> bool:
         """Whether it could have paid for the order, and the buyer wanted it back."""
-        stray = self.books
-        return isinstance(stray, StrayAccount) and stray.is_option and stray.asked_back
+        return self.is_stray and self.books.is_option and self.books.asked_back
 
     @property
     def rest(self) -> int:
         """What is missing there to pay for the order, in micro-units. 0: nothing."""
-        books = self.books
-        if not isinstance(books, StrayAccount):
-            return int(books.amount_due)
-        return max(0, int(books.order.amount) - books.counted)
+        order = self.books.order
+        return max(0, int(order.amount) - self.books.counted) if self.is_stray else order.amount_due
 
     @property
     def has_refund(self) -> bool:
         """Whether money is owed there, or was."""
         books = self.books
-        return bool(books.refund_due or books.refunds or books.waived)
+        return bool(books.due or books.refunds or books.waived)
 
     @property
     def is_news(self) -> bool:
         """Whether it is a stray account of which the buyer must know, or should do something."""
         stated = self.books.refund_address or self.books.payee.waiting_address
-        is_open = self.books.refund_due and not stated
+        is_open = self.books.due and not stated
         return self.is_stray and bool(self.unassigned or self.out_of_reach or is_open)
 
     @property
@@ -91,10 +88,10 @@ class AccountView:
         books = self.books
         parts = (
             books.chain_id,
-            books.amount_received,
+            books.received,
             self.unassigned,
-            books.refund_due,
-            books.refund_pending,
+            books.due,
+            books.pending,
             self.out_of_reach,
             len(books.refunds),
             books.refund_address or "",
@@ -107,8 +104,8 @@ class AccountView:
         chain_id = values.get("chain_id", "")
         if not chain_id:
             return not self.is_stray
-        token = values.get("token_address", self.books.token_address or "")
-        is_token = token.lower() == (self.books.token_address or "").lower()
+        token = values.get("token_address", self.books.token_address)
+        is_token = token.lower() == (self.books.token_address).lower()
         return is_token and chain_id == str(self.books.chain_id)
 
 
@@ -120,16 +117,17 @@ def of(intent: PaymentIntent, config: Config) -> list[AccountView]:
     if intent.chain_id is None:
         return []
     # An account that pays for all of the order is not `available`: nothing is missing there.
-    states = chains.states() if any(each.unassigned for each in intent.strays) else {}
+    states = chains.states() if any(each.open for each in intent.strays) else {}
     seen = {chain_id for chain_id, state in states.items() if chains.is_fresh(state)}
+    books = intent.home
     home = AccountView(
-        intent, *_chain(intent.chain_id, config), prepared_until=_prepared_until(intent)
+        books, *_chain(books.chain_id, config), prepared_until=_prepared_until(books)
     )
     strays = [
         AccountView(
             account,
             *_chain(account.chain_id, config),
-            can_be_home=bool(account.unassigned) and account.chain_id in seen,
+            can_be_home=bool(account.open) and account.chain_id in seen,
             prepared_until=_prepared_until(account),
         )
         for account in intent.strays
@@ -137,10 +135,10 @@ def of(intent: PaymentIntent, config: Config) -> list[AccountView]:
     return [home, *strays]
 
 
-def _prepared_until(account: Account) -> datetime | None:
+def _prepared_until(account: OrderAccount) -> datetime | None:
     """Return until when an account that has had several payees can be paid to an earlier one."""
     payee = account.payee.waiting_address or account.refund_address
-    if not account.refund_due or payee is None:
+    if not account.due or payee is None:
         return None
     return payee_states.prepared_until(account, payee)
 

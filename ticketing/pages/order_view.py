@@ -196,9 +196,9 @@ class OrderView:
             intent.amount_due,
             intent.confirmations,
             intent.refund_due,
-            intent.refund_pending,
+            intent.home.pending,
             len(intent.refunds),
-            intent.refund_address or "",
+            intent.home.refund_address or "",
             intent.payee.waiting_address or "",
             clock.rfc3339(intent.expires_at),
             intent.chain_id or "",
@@ -240,7 +240,7 @@ class OrderView:
     @property
     def owed(self) -> Sequence[AccountView]:
         """The accounts with money that is owed."""
-        return [each for each in self.accounts if each.books.refund_due]
+        return [each for each in self.accounts if each.books.due]
 
     @property
     def refunds_first(self) -> Sequence[AccountView]:
@@ -368,7 +368,9 @@ def read(
         tenant=intent.tenant,
         ticket_types=items.types_of(intent),
         network=chains.name_of(intent.chain_id, config),
-        payments=[each for each in payments if each.canonical and not each.stray],
+        payments=[
+            each for each in payments if each.canonical and each.account_id == intent.home.id
+        ],
         has_more_payments=intents.count_payments(intent, payments) > len(payments),
         is_unseen=is_unseen(intent, config, now),
         can_mail=config.smtp is not None,

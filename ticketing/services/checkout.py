@@ -32,6 +32,7 @@ from ticketing.services.access.rate_limits import Limiter
 from ticketing.services.notifications import facts, feed
 from ticketing.services.order_requests import Order
 from ticketing.services.orders import (
+    accounts,
     answers,
     client_limits,
     crowds,
@@ -389,11 +390,12 @@ def _issue(
     wanted, known = held.lines, held.chains
     first, amount = wanted[0].ticket_type, lines.amount(wanted)
     payment: Mapping[str, Any] = {}
+    home: Mapping[str, Any] = {}
     now = clock.now()
     if amount:
         named = None if order.channel is None else order.channel.named
         terms = order_terms.fix(wanted, order.chain_id, known, config, named)
-        now, payment = chains.now_on(terms.chain_id, known), terms.columns
+        now, payment, home = chains.now_on(terms.chain_id, known), terms.columns, terms.account
     deadline = now + _hold_of(held, order, config)
     if held.is_pooled:
         # A correction must not hold a seat that was given back any longer.
@@ -405,7 +407,7 @@ def _issue(
         "status": IntentStatus.AWAITING_PAYMENT,
         "quantity": lines.seats(wanted),
         "amount": amount,
-        "tolerance": first.tenant.tolerance_of(amount, payment.get("token_decimals", 0)),
+        "tolerance": first.tenant.tolerance_of(amount, home.get("token_decimals", 0)),
         "deposits_tried_at": clock.now() if lines.has_deposit(wanted) else None,
         "voucher": None if wanted[0].voucher is None else wanted[0].voucher.id,
         "free_seats": lines.free_seats(wanted),
@@ -430,6 +432,8 @@ def _issue(
     intent.item_names = {line.ticket_type.id: line.ticket_type.name for line in wanted}
     _insert(intent)
     items.write(intent)
+    if home:
+        accounts.open_home(intent, home)
     feed.record(intent.tenant_id, *facts.intent_created(intent))
     return intent
 

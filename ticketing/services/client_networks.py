@@ -42,7 +42,7 @@ _instant: Callable[[Any], Any] = UtcDateTimeField().python_value
 
 _OF_ORDER = fn.COALESCE(PaymentIntent.held_by_site, PaymentIntent.held_by)
 _OF_ENTRY = fn.COALESCE(WaitingListEntry.client_site, WaitingListEntry.client)
-_IS_UNPAID = AWAITING & (PaymentIntent.amount_received == 0)
+_IS_UNPAID = AWAITING & (PaymentIntent.books_version == 0)
 
 
 @dataclass

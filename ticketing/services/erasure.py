@@ -23,12 +23,12 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.audit_log import AuditLogPeople
 from ticketing.models.billing import Billing
 from ticketing.models.events import Event
+from ticketing.models.order_accounts import OWING, OrderAccount
 from ticketing.models.order_emails import OrderEmail
 from ticketing.models.payment_intents import ENDED_UNPAID, PaymentIntent
 from ticketing.models.payment_reports import PaymentReport
 from ticketing.models.questions import Answer, Question
 from ticketing.models.refunds import RefundAddress
-from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
 from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.services import chains
 from ticketing.services.notifications import mail_queue
@@ -180,9 +180,8 @@ def _erase_event(event_id: str, is_over: Expression) -> None:
             return  # its date has changed
         of_event = PaymentIntent.event == event_id
         # What is out of reach is not owed yet, and does not keep anybody's data.
-        of_intent = StrayAccount.intent == PaymentIntent.id
-        elsewhere = StrayAccount.select(StrayAccount.id).where(of_intent, STRAY_OWING)
-        owes = (PaymentIntent.refund_due > 0) | fn.EXISTS(elsewhere)
+        of_intent = OrderAccount.intent == PaymentIntent.id
+        owes = fn.EXISTS(OrderAccount.select(OrderAccount.id).where(of_intent, OWING))
         _erase_buyers(of_event & ~owes)
         owing = PaymentIntent.select(PaymentIntent.id).where(of_event, owes)
         owes_nothing = Admission.intent.is_null() | Admission.intent.not_in(owing)

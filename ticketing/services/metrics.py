@@ -10,8 +10,8 @@ from peewee import Case, fn
 from ticketing import clock
 from ticketing.chain.registry import LOOK_ALIKES, Chain
 from ticketing.constants import IntentStatus
-from ticketing.models.payment_intents import AWAITING, OWING, UNSETTLED, PaymentIntent
-from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
+from ticketing.models.order_accounts import OWING, OrderAccount
+from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
 from ticketing.models.x402 import Outcome
 from ticketing.refund_reports import RefundReport
 from ticketing.services import backups, chains, counters
@@ -53,15 +53,10 @@ class Metrics:
 def read(enabled: Mapping[int, Chain]) -> Metrics:
     """Return the current metrics."""
     counted = counters.read()
-    owed = due = 0
-    kinds: Any = ((PaymentIntent, OWING), (StrayAccount, STRAY_OWING))
-    for model, owing in kinds:
-        # Look-alikes are dollars of others.
-        is_ours = model.token_address.not_in(list(LOOK_ALIKES)) | model.token_address.is_null()
-        ours = Case(None, [(is_ours, model.refund_due)], 0)
-        sums = fn.COUNT(model.id), fn.SUM(ours)
-        count, amount = model.select(*sums).where(owing).scalar(as_tuple=True)
-        owed, due = owed + int(count), due + int(amount or 0)
+    # Look-alikes are dollars of others.
+    ours = Case(None, [(OrderAccount.token_address.not_in(list(LOOK_ALIKES)), OrderAccount.due)], 0)
+    sums = fn.COUNT(OrderAccount.id), fn.SUM(ours)
+    owed, due = OrderAccount.select(*sums).where(OWING).scalar(as_tuple=True)
     none = {str(chain_id): 0 for chain_id in enabled}
     states, now, made = chains.states(), clock.now(), backups.last()
     times = {
@@ -72,8 +67,8 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
     return Metrics(
         live={IntentStatus.AWAITING_PAYMENT: 0, IntentStatus.PROCESSING: 0, **_live()},
         entered={**dict.fromkeys(_ENTERED, 0), **counted[counters.ENTERED]},
-        refunds_owed=owed,
-        refund_due=due,
+        refunds_owed=int(owed),
+        refund_due=int(due or 0),
         cursor_lag={chain_id: (now - at).total_seconds() for chain_id, at in times.items()},
         rpc_errors={**none, **counted[counters.RPC_ERRORS]},
         skipped_blocks={**none, **counted[counters.SKIPPED_BLOCKS]},

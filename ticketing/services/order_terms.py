@@ -25,10 +25,11 @@ from ticketing.services.wallets.named_addresses import NamedAddress
 
 @dataclass(frozen=True)
 class Terms:
-    """Where an order is paid, and the `columns` of its intent that say so."""
+    """Where an order is paid: the `columns` of its intent, and of its `account` there."""
 
     chain_id: int
     columns: Mapping[str, Any]
+    account: Mapping[str, Any]
 
 
 def states_for(wanted: Sequence[Line]) -> dict[int, ChainState]:
@@ -98,17 +99,22 @@ def fix(
         read_to = named.blocks.get(chain_id)
     columns = {
         "chain_id": chain_id,
-        "checked_block": read_to,
         "wallet": issued.wallet_id,
         "address_index": issued.index,
         "address": issued.address,
         "token_address": chain.token_address,
+        "networks": [_network(each) for each in usable] if len(usable) > 1 else None,
+    }
+    account = {
+        "symbol": chain.symbol,
         "token_decimals": chain.decimals,
         "required_confirmations": chain.confirmations,
         "early_confirmations": _early_confirmations(wanted, chain, config),
-        "networks": [_network(each) for each in usable] if len(usable) > 1 else None,
+        "is_option": True,
+        "in_reach": True,
+        "checked_block": read_to,
     }
-    return Terms(chain_id, columns)
+    return Terms(chain_id, columns, account)
 
 
 def everywhere(

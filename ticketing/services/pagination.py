@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import heapq
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -48,14 +47,6 @@ class Computed:
     of: Callable[[Any], int]
 
 
-@dataclass(frozen=True)
-class Part:
-    """A query of a list that has several, and its order."""
-
-    query: ModelSelect[Any]
-    order: Sequence[Field[Any] | Computed]
-
-
 def paginate(
     query: ModelSelect[M],
     order: Sequence[Field[Any] | Computed],
@@ -70,53 +61,16 @@ def paginate(
     modified cursor.
     """
     scope = f"{scope} {[field.name for field in order]} {descending}"
-    part = Part(query, order)
-    rows = _rows(part, request, _after(request, scope), descending=descending)
-    return _page(rows, order, request, scope)
-
-
-def paginate_parts(
-    parts: Sequence[Part], request: PageRequest, *, scope: str, key: Callable[[Any], Any]
-) -> Page[Any]:
-    """Return one page of the rows of several queries together, as `paginate`.
-
-    Their orders have the same names, and no values in common. `key`: a row's place among the rows
-    of all parts. It agrees with their orders, or does not tell rows of one part apart.
-    """
-    order = parts[0].order
-    scope = f"{scope} {[field.name for field in order]}"
-    after = _after(request, scope)
-    found = [_rows(part, request, after) for part in parts]
-    rows = list(heapq.merge(*found, key=key))[: request.limit + 1]
-    return _page(rows, order, request, scope)
-
-
-def _after(request: PageRequest, scope: str) -> list[Any] | None:
-    if request.cursor is None:
-        return None
-    after = unseal(request.cursor, scope, request.keyring)
-    if after is None:
-        raise Invalid({"cursor": ["Must be a cursor of this list."]})
-    return after
-
-
-def _rows(
-    part: Part, request: PageRequest, after: list[Any] | None, *, descending: bool = False
-) -> list[Any]:
-    """Return the rows of a page, and one more if there is one."""
-    query = part.query
-    columns = [field.expression if isinstance(field, Computed) else field for field in part.order]
-    if after is not None:
+    columns = [field.expression if isinstance(field, Computed) else field for field in order]
+    if request.cursor is not None:
+        after = unseal(request.cursor, scope, request.keyring)
+        if after is None:
+            raise Invalid({"cursor": ["Must be a cursor of this list."]})
         here = Tuple(*columns) if len(columns) > 1 else columns[0]
         bound = Tuple(*after) if len(columns) > 1 else after[0]
         query = query.where(here < bound if descending else here > bound)
-    query = query.order_by(*(each.desc() if descending else each.asc() for each in columns))
-    return list(query.limit(request.limit + 1))
-
-
-def _page(
-    rows: list[Any], order: Sequence[Field[Any] | Computed], request: PageRequest, scope: str
-) -> Page[Any]:
+    in_order = query.order_by(*(each.desc() if descending else each.asc() for each in columns))
+    rows = list(in_order.limit(request.limit + 1))  # one more shows whether there is a next page
     if len(rows) <= request.limit:
         return Page(rows, None)
     rows.pop()

@@ -15,7 +15,8 @@ from ticketing.chain.errors import RpcError, RpcLimited, RpcSilent
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
 from ticketing.constants import IntentStatus
-from ticketing.models.stray_accounts import Account
+from ticketing.models.order_accounts import OrderAccount
+from ticketing.services.orders import accounts
 from ticketing.services.payments import address_search, collections, payments, watched_orders
 
 SEARCHES_PER_PASS = 1000
@@ -37,28 +38,32 @@ class BalanceSweep:
         self._chain = chain
         self._node = node
         self._swept_at: datetime | None = None
-        self._searched: dict[str, tuple[datetime, int]] = {}
-        """For each intent: when its last search failed or ended, and how many did in a row."""
+        self._searched: dict[int, tuple[datetime, int]] = {}
+        """For each account: when its last search failed or ended, and how many did in a row."""
 
     def before_expiry(self, intent_ids: list[str], cursor: Block) -> list[str]:
         """Return which intents may expire. The balances of the others are not what is recorded.
 
         Their logs are searched first. RpcError if the balances cannot be read.
         """
-        found = address_search.balances(self._node, payments.intents_of(intent_ids), cursor)
-        held = collections.held([intent for intent, _ in found])
-        explained = [(intent, balance) for intent, balance in found if balance == held[intent.id]]
+        intents = payments.intents_of(intent_ids)
+        accounts.read(intents)
+        found = address_search.balances(self._node, [each.home for each in intents], cursor)
+        held = collections.held([account for account, _ in found])
+        explained = [each for each in found if each[1] == held[each[0].id]]
         watched_orders.note_balances(explained, cursor)
-        may_expire = [intent.id for intent, _ in explained]
-        for intent, balance in found:
-            if intent.id in may_expire:
+        may_expire = [account.intent_id for account, _ in explained]
+        for account, balance in found:
+            if balance == held[account.id]:
                 continue
-            if intent.swept_balance == str(balance):
-                than = "more" if balance > held[intent.id] else "less"
-                log.error("intent %s holds %s than its logs show; it expires", intent.id, than)
-                may_expire.append(intent.id)
+            if account.swept_balance == str(balance):
+                than = "more" if balance > held[account.id] else "less"
+                log.error(
+                    "intent %s holds %s than its logs show; it expires", account.intent_id, than
+                )
+                may_expire.append(account.intent_id)
             else:
-                address_search.begin(intent, balance, held[intent.id], cursor)
+                address_search.begin(account, balance, held[account.id], cursor)
         return may_expire
 
     def calls(self, cursor: Block) -> list[Call]:
@@ -76,8 +81,8 @@ class BalanceSweep:
         swept = watched_orders.to_sweep(chain_id, cursor.time)
         unexplained = address_search.compare(self._node, chain_id, swept, cursor)
         idle = {each.id for each in swept if each.search_to is None}
-        for intent_id in idle - {each.id for each in unexplained}:
-            self._searched.pop(intent_id, None)
+        for account_id in idle - {each.id for each in unexplained}:
+            self._searched.pop(account_id, None)
         self._swept_at = clock.now()
 
     @property
@@ -105,20 +110,20 @@ class BalanceSweep:
             except (RpcLimited, RpcSilent):
                 raise
             except RpcError as error:
-                log.warning("the logs of order %s cannot be read: %s", account.id, error)
+                log.warning("the logs of order %s cannot be read: %s", account.intent_id, error)
                 self._searched[account.id] = (clock.now(), searches + 1)
                 left -= 1
 
-    def _failures(self, account: Account) -> int:
+    def _failures(self, account: OrderAccount) -> int:
         """Return how many searches of an account failed, or found nothing, in a row."""
         return self._searched.get(account.id, (None, 0))[1]
 
-    def _is_due(self, account: Account) -> bool:
+    def _is_due(self, account: OrderAccount) -> bool:
         """Return whether an account's search did not fail a moment ago.
 
         An order that waits for its payment always is: until then it holds its seats.
         """
-        if not account.stray and account.order.status == IntentStatus.AWAITING_PAYMENT:
+        if account.is_home and account.order.status == IntentStatus.AWAITING_PAYMENT:
             return True
         searched_at, searches = self._searched.get(account.id, (None, 0))
         return not clock.is_within(BACKOFF.pause(searches), searched_at)

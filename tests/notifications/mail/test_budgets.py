@@ -91,9 +91,9 @@ class TestMailbox:
         ticket = acme.ticket(capacity=None)
         for _ in range(8):
             paid = confirmed(acme, ticket, buyer={"email": VICTIM})
-            change_intent(paid, amount_received=paid.intent["amount"])
+            change_intent(paid, received=paid.intent["amount"])
             intent = {"intent_id": paid.intent["id"]}
-            change_intent(paid, refund_due=5_000_000)
+            change_intent(paid, due=5_000_000)
             assert state_only(paid, FRIEND_ADDRESS).status_code == 200
             tell(acme.id, confirm(paid), ("refund.due", intent))
             send(acme.app)

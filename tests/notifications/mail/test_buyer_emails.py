@@ -56,7 +56,7 @@ def test_an_order_that_waits_gets_a_mail_that_says_how_to_pay(acme, server, tick
 
 def test_of_an_order_whose_payment_is_not_final_it_says_so(acme, server, ticket):
     buyer = acme.buyer(ticket)
-    change_intent(buyer, status="processing", amount_received=5_000_000)
+    change_intent(buyer, status="processing", received=5_000_000)
     send_to(buyer, OTHER)
     send(acme.app)
     assert server.only()["Subject"] == "Your payment has arrived: Launch Night"
@@ -64,7 +64,7 @@ def test_of_an_order_whose_payment_is_not_final_it_says_so(acme, server, ticket)
 
 def test_an_order_that_is_owed_money_gets_the_question_where_it_goes(acme, server, ticket):
     buyer = acme.buyer(ticket)
-    change_intent(buyer, status="expired", amount_received=2_000_000, refund_due=2_000_000)
+    change_intent(buyer, status="expired", received=2_000_000, due=2_000_000)
     send_to(buyer, OTHER)
     send(acme.app)
     assert server.only()["Subject"] == "You get 2.00 USDC back: Launch Night"
@@ -176,7 +176,7 @@ class TestBudgets:
     def test_a_part_of_the_price_opens_no_mailbox(self, acme, server):
         for _ in range(5):
             buyer = acme.buyer(acme.ticket(capacity=None))
-            change_intent(buyer, amount_received=1)
+            change_intent(buyer, received=1)
             send_to(buyer, "victim@example.org")
             send(acme.app)
         assert server.recipients == ["victim@example.org"] * 3

@@ -135,7 +135,7 @@ class TestWhoIsTold:
     ):
         for number in range(5):
             buyer = acme.buyer(acme.ticket(capacity=None), buyer={"email": "victim@example.org"})
-            change_intent(buyer, amount_received=part)
+            change_intent(buyer, received=part)
             Mail.delete().where(Mail.status == "waiting").execute()
             for address in ("x", "y"):
                 by_link(buyer, f"{address}{number}@example.org")

@@ -31,7 +31,7 @@ def test_a_canceled_event_is_told_to_buyers_holders_and_guests_once(acme, server
     assert invite(acme, ticket, ADA, {"email": "guest@example.org"}).status_code == 201
     admission = admissions_of(buyers[0])[0]
     change(admission, transferred_at=datetime.now(UTC), holder_email="bob@example.org")
-    change_intent(buyers[0], refund_due=10_000_000)
+    change_intent(buyers[0], due=10_000_000)
     Admission.update(status="void", void_reason="event_canceled").execute()
     Event.update(status="canceled").execute()
     data = {"event_id": ticket["event_id"], "status": "canceled", "refund": True}
@@ -51,7 +51,7 @@ def test_a_cancelation_is_one_mail_that_says_all_that_comes_back(acme, server):
     first, second = (confirmed(acme, ticket, buyer=ADA) for _ in range(2))
     bob = confirmed(acme, ticket, buyer={"email": "bob@example.org"})
     for buyer in (first, second, bob):
-        change_intent(buyer, amount_received=PRICE)
+        change_intent(buyer, received=PRICE)
     path = f"{acme.path}/events/{ticket['event_id']}/status"
     canceled = acme.api().post(path, {"status": "canceled", "refund": True})
     assert canceled.status_code == 200, canceled.json
@@ -65,7 +65,7 @@ def test_a_cancelation_is_one_mail_that_says_all_that_comes_back(acme, server):
             assert part.count("You get back 5.00 USDC on Local.") == len(orders)
             assert all(order_link(each) in part for each in orders)
     # What becomes due for another reason later has its own mail.
-    change_intent(bob, refund_due=PRICE + 1)
+    change_intent(bob, due=PRICE + 1)
     tell(acme.id, ("refund.due", {"intent_id": bob.intent["id"], "event_id": ticket["event_id"]}))
     send(acme.app)
     assert server.mails[-1]["Subject"] == "You get 5.000001 USDC back: Launch Night"
@@ -110,7 +110,7 @@ class TestOrdersOfStrangers:
     ):
         for unpaid in (stranger, paid_a_bit):
             change_intent(unpaid, status="canceled", ended_at=datetime.now(UTC))
-        change_intent(buyer, refund_due=10_000_000)
+        change_intent(buyer, due=10_000_000)
         Event.update(status="canceled").execute()
         data = {"event_id": ticket["event_id"], "status": "canceled", "refund": True}
         tell(acme.id, ("event.canceled", data))

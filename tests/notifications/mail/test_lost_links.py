@@ -139,7 +139,7 @@ def test_orders_that_were_paid_are_listed_by_event(acme, app):
     later, sooner = (acme.ticket(acme.event(start_at=in_days(days))) for days in (40, 20))
     buyers = [acme.buyer(each, buyer=ADA) for each in (sooner, later, sooner, later)]
     for each in buyers:
-        change_intent(each, amount_received=PRICE)
+        change_intent(each, received=PRICE)
     found = lost_links.orders_of(acme.id, ADA["email"])
     assert [each.id for each in found] == [buyers[n].intent["id"] for n in (2, 0, 3, 1)]
 

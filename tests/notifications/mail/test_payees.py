@@ -29,7 +29,7 @@ WAIT = timedelta(hours=24)
 def owed(buyer):
     """An order that owes its buyer something."""
     received(buyer, 7_000_000)
-    change_intent(buyer, refund_due=7_000_000)
+    change_intent(buyer, due=7_000_000)
     return buyer
 
 

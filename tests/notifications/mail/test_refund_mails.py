@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.books import home_of
 from tests.support.factories import CHAIN, PRICE, worker_once
 from tests.support.mails import ADA, change_intent, html_of, order_link, send, tell, text_of
 from tests.support.refunds import FRIEND, FRIEND_ADDRESS, pay_from
@@ -14,7 +15,7 @@ TX = "0x" + "ab" * 32
 
 
 def test_money_that_is_owed_is_announced_with_a_question_for_the_address(acme, server, buyer):
-    change_intent(buyer, refund_due=4_990_000)
+    change_intent(buyer, due=4_990_000)
     tell(acme.id, ("refund.due", {"intent_id": buyer.intent["id"]}))
     send(acme.app)
     mail = server.only()
@@ -28,7 +29,7 @@ def test_money_that_is_owed_is_announced_with_a_question_for_the_address(acme, s
     ("amount", "shown"), [(1, "0.000001"), (5_000_000, "5.00"), (1_234_500_000, "1234.50")]
 )
 def test_amounts_are_exact(acme, server, buyer, amount, shown):
-    change_intent(buyer, refund_due=amount + 3, refund_pending=3, refund_address=ADDRESS)
+    change_intent(buyer, due=amount + 3, pending=3, refund_address=ADDRESS)
     tell(acme.id, ("refund.due", {"intent_id": buyer.intent["id"]}))
     send(acme.app)
     assert f"{shown} USDC" in text_of(server.only())
@@ -53,8 +54,9 @@ def test_a_refund_that_was_paid_meanwhile_is_not_announced(acme, server, buyer):
 def test_the_payee_is_named_whatever_its_source(acme, server, buyer, source, said):
     columns = {"id": "rad_1", "stated_at": clock.now(), "effective_at": clock.now()}
     order = {"intent": buyer.intent["id"], "address": ADDRESS}
-    RefundAddress.insert(**columns, **order, source=source).execute()
-    change_intent(buyer, refund_due=5_000_000, refund_address=ADDRESS, payees_version=1)
+    account = home_of(buyer.intent["id"])
+    RefundAddress.insert(**columns, **order, account=account, source=source).execute()
+    change_intent(buyer, due=5_000_000, refund_address=ADDRESS, payees_version=1)
     tell(acme.id, ("refund.due", {"intent_id": buyer.intent["id"]}))
     send(acme.app)
     for part in (text_of(server.only()), html_of(server.only())):

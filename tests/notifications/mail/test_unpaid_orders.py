@@ -17,6 +17,7 @@ from tests.support.mails import (
 )
 from tests.support.refunds import FRIEND, pay_from
 from ticketing.models.notifications import Mail
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.mail.parts import MOST
 from ticketing.services.notifications import numbering
@@ -53,7 +54,7 @@ class TestPlaced:
     def test_who_pays_at_once_gets_only_the_tickets(self, acme, server, ticket, time):
         buyer = acme.buyer(ticket, buyer=ADA)
         work(acme)
-        change_intent(buyer, status="processing", amount_received=5_000_000)
+        change_intent(buyer, status="processing", received=5_000_000)
         time.forward(minutes=2)
         work(acme)
         assert server.mails == []
@@ -95,6 +96,11 @@ class TestPlaced:
             order["address_index"] = None
         for some in (orders[:500], orders[500:]):  # a statement has at most 65,535 parameters
             PaymentIntent.insert_many(some).execute()
+        account = OrderAccount.select().dicts().get()
+        del account["id"]
+        copies = [{**account, "intent": each["id"], "address": each["address"]} for each in orders]
+        for some in (copies[:500], copies[500:]):
+            OrderAccount.insert_many(some).execute()
         mails = [
             {
                 "id": f"mal_{n:026}",
@@ -127,7 +133,7 @@ class TestParts:
         return acme.buyer(ticket, buyer=ADA, quantity=2)
 
     def arrive(self, acme, buyer, time, amount):
-        change_intent(buyer, amount_received=amount)
+        change_intent(buyer, received=amount)
         work(acme)
         time.forward(seconds=61)
         work(acme)
@@ -146,15 +152,15 @@ class TestParts:
         assert server.mails[1]["Subject"].startswith("7.00 USDC arrived. Pay 3.00 USDC more until ")
 
     def test_parts_that_follow_at_once_are_told_together(self, acme, server, buyer, time):
-        change_intent(buyer, amount_received=1_000_000)
+        change_intent(buyer, received=1_000_000)
         work(acme)
         self.arrive(acme, buyer, time, 2_000_000)
         assert server.only()["Subject"].startswith("2.00 USDC arrived.")
 
     def test_who_pays_the_rest_at_once_hears_nothing_of_parts(self, acme, server, buyer, time):
-        change_intent(buyer, amount_received=4_000_000)
+        change_intent(buyer, received=4_000_000)
         work(acme)
-        change_intent(buyer, amount_received=10_000_000, status="processing")
+        change_intent(buyer, received=10_000_000, status="processing")
         time.forward(seconds=61)
         work(acme)
         assert server.mails == [] and statuses() == []

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from tests.support.books import change_home, home_of
 from tests.support.payout_hunt import liar
 from tests.support.payout_hunt.chain import (
     CODE_HASH,
@@ -43,6 +44,7 @@ from ticketing.db.connection import database, open_database, write_transaction
 from ticketing.errors import TicketingError
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.collections import Collection
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.models.payouts import PassedId, Payout, PayoutCursor, PayoutEvent
@@ -215,14 +217,15 @@ class PayoutWorld:
             RefundAddress.create(
                 id=ids.new(ids.REFUND_ADDRESS),
                 intent=self._id(who),
+                account=home_of(self._id(who)),
                 address=to,
                 stated_at=now,
                 effective_at=now,
                 decided_by=RefundAddress.BY_MAILBOX,
             )
-            PaymentIntent.update(
-                refund_address=to, payees_version=PaymentIntent.payees_version + 1
-            ).where(PaymentIntent.id == self._id(who)).execute()
+            change_home(self._id(who), refund_address=to)
+            version = {PaymentIntent.payees_version: PaymentIntent.payees_version + 1}
+            PaymentIntent.update(version).where(PaymentIntent.id == self._id(who)).execute()
 
     def use_id(self, who: int, payer: str, n: int, to: str, amount: int, *, real: bool) -> None:
         """Call the factory by hand with an id of an order. No list has this payment."""
@@ -251,7 +254,7 @@ class PayoutWorld:
     ) -> PayoutList | None:
         """Ask for a list, check it, and keep it. None: the service refuses it now."""
         chosen = None if only is None else [self._id(each) for each in only]
-        before = {each: self.order(each) for each in self.orders}
+        before = {each: home_of(each) for each in self.orders}
         try:
             found = payouts.propose(
                 self.tenant.id,
@@ -275,14 +278,14 @@ class PayoutWorld:
             self.lists.append(Answered(payer, until, paid, orders))
         return found
 
-    def _check_sums(self, found: PayoutList, before: Mapping[str, PaymentIntent]) -> None:
+    def _check_sums(self, found: PayoutList, before: Mapping[str, OrderAccount]) -> None:
         """What is due is listed, blocked, listed for another, or left; here, nothing is left."""
         parts = [*found.payments, *found.blocked, *found.listed_for_another]
-        due = {id_: each for id_, each in before.items() if each.refund_due}
+        due = {id_: each for id_, each in before.items() if each.due}
         named = [each.intent_id for each in parts]
         assert sorted(named) == sorted(due), ("named once each", named, sorted(due))
         assert (found.left.orders, found.left.amount) == (0, 0), found.left
-        amounts = {id_: each.refund_due_now or each.refund_due for id_, each in due.items()}
+        amounts = {id_: each.due_now or each.due for id_, each in due.items()}
         assert {each.intent_id: each.amount for each in parts} == amounts
         assert found.sum == sum(each.amount for each in found.payments)
         used = self.chain.used()
@@ -323,7 +326,7 @@ class PayoutWorld:
 
     def waive(self, who: int) -> None:
         """Write off what an order is due now."""
-        amount = self.order(self._id(who)).refund_due_now
+        amount = home_of(self._id(who)).due_now
         with suppress(TicketingError):
             waivers.waive(self.tenant.id, self._id(who), amount, "a fee", BY)
 
@@ -540,7 +543,7 @@ class PayoutWorld:
         return self.addresses[self._id(who)]
 
     def _payee(self, who: int) -> str:
-        return str(self.order(self._id(who)).refund_address or PAYEES[0])
+        return str(home_of(self._id(who)).refund_address or PAYEES[0])
 
     def _payment_id(self, who: int, n: int) -> str:
         return refunded_events.payment_id(CHAIN, TOKEN_ADDRESS, self._id(who), n)

@@ -32,8 +32,8 @@ from ticketing.constants import MICRO_UNIT_DECIMALS
 from ticketing.db.connection import database
 from ticketing.errors import TicketingError
 from ticketing.models.admissions import Admission
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.stray_accounts import Account
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import leases
 from ticketing.services.notifications import numbering
@@ -251,7 +251,7 @@ class Core:
             "mote": 1,
         }[how_much]
 
-    def chain_of(self, account: Account) -> Any:
+    def chain_of(self, account: OrderAccount) -> Any:
         """Return the chain of an account: of an order, the one on which it is paid."""
         return self.chains[account.terms.chain_id]
 

@@ -49,7 +49,7 @@ class Model:
         self.early = early
         self._scale = atomic_per_unit
         self._was: dict[str, Row] = {}
-        self._books: Books = {table: {} for table in TABLES}
+        self._books: Books = {table: {} for table in (*TABLES, "stray_accounts")}
         self._admissions = AdmissionRules()
         self._refunds = RefundRules(atomic_per_unit)
         self.feed = FeedRules()
@@ -73,9 +73,7 @@ class Model:
     @property
     def owes(self) -> bool:
         """Return whether a refund can be paid now."""
-        return any(
-            row["refund_due"] > row["refund_pending"] for row in accounts(self._books).values()
-        )
+        return any(row["due"] > row["pending"] for row in accounts(self._books).values())
 
     @property
     def has_admissions(self) -> bool:
@@ -167,8 +165,8 @@ class Model:
                 time, place = heads[intent["chain_id"]][2], intent["place"]
                 self._check_end(intent, arrived[place], in_time[place], time)
         for account in self._books["stray_accounts"].values():
-            assert account["refund_pending"] == 0
-            assert account["amount_received"] == arrived[account["place"]] // self._scale
+            assert account["pending"] == 0
+            assert account["received"] == arrived[account["place"]] // self._scale
         self._refunds.check_against([seen for _, seen in transfers], self._books)
         self.feed.check_end()
 
@@ -196,15 +194,15 @@ class Model:
         for key, intent in intents.items():
             refunds = [row for row in of_intent(books["refunds"], key) if row["canonical"]]
             arrived = received(of_intent(books["payments"], key), self._scale)
-            assert intent["amount_received"] == arrived
+            assert intent["received"] == arrived
             assert intent["refunded"] == sum(row["amount"] for row in refunds)
             assert intent["waived"] == waived(books, intent["place"], self._scale)
             beyond = arrived - intent["refunded"] - intent["waived"] - kept(books, intent)
             if not intent["address"]:
-                assert (beyond, intent["refund_due"]) == (-kept(books, intent), 0)
+                assert (beyond, intent["due"]) == (-kept(books, intent), 0)
                 continue
-            assert intent["refund_due"] == max(0, beyond)
-            assert 0 <= intent["refund_pending"] <= intent["refund_due"]
+            assert intent["due"] == max(0, beyond)
+            assert 0 <= intent["pending"] <= intent["due"]
             if intent["status"] == "confirmed":
                 assert beyond >= 0
             counted = arrived - intent["refunded"] - intent["waived"]
@@ -223,11 +221,11 @@ class Model:
         now_at = accounts(self._books)
         for place, was in accounts(before).items():
             if place not in now_at:
-                assert not was["refund_due"], "an account that owes is gone"
+                assert not was["due"], "an account that owes is gone"
                 continue
             now = now_at[place]
             reduced = sum(max(0, now[each] - was[each]) for each in ("refunded", "waived"))
-            assert was["refund_due"] - now["refund_due"] <= reduced + lost[place], "sold"
+            assert was["due"] - now["due"] <= reduced + lost[place], "sold"
 
     def _check_late(self, intent: Row, before: Books) -> None:
         """Check that an expired order is honoured only by one full transfer within a day.
@@ -291,7 +289,7 @@ class Model:
         counted = arrived - gone * self._scale
         keeps = kept(self._books, intent)
         assert status != "processing"
-        assert intent["refund_pending"] == 0
+        assert intent["pending"] == 0
         assert not intent["early"]
         if status == "awaiting_payment":
             assert counted < needed or intent["ended_at"]
@@ -302,7 +300,7 @@ class Model:
             assert counted < keeps * self._scale
         if not self.deepest:
             price = keeps if status == "confirmed" else 0
-            left = price + intent["refund_due"] + gone
+            left = price + intent["due"] + gone
             assert status == "awaiting_payment" or arrived // self._scale == left
             paid_in_time = in_time >= needed and status != "canceled" and not self.is_blind
             assert not paid_in_time or status == "confirmed", "paid in time, not served"

@@ -17,7 +17,7 @@ TABLES = (
     "vouchers",
     "payment_intents",
     "intent_items",
-    "stray_accounts",
+    "order_accounts",
     "payments",
     "collections",
     "admissions",
@@ -31,7 +31,13 @@ TABLES = (
 )
 
 OF_MONEY = ("payments", "collections", "refunds", "refund_addresses", "waivers")
-"""The tables whose rows belong to the home of an order, or to one of its stray accounts."""
+"""The tables whose rows belong to an account of an order."""
+
+OF_HOME = {
+    **dict.fromkeys(("received", "due", "pending", "refunded", "waived", "open", "kept"), 0),
+    **dict.fromkeys(("token_decimals", "early_confirmations")),
+}
+"""The columns of its home that an order has in the model, and what they are of a free order."""
 
 Row = dict[str, Any]
 Books = dict[str, dict[str, Row]]
@@ -54,16 +60,27 @@ class Place(NamedTuple):
 
 
 def read_books() -> Books:
-    """Return all rows that the model needs. Rows of money have a `place`: see place_of."""
+    """Return all rows that the model needs. Rows of money have a `place`, and say if it is home.
+
+    An order has the columns of its home, `stray_accounts` are the others.
+    """
     books = {table: _rows(table) for table in TABLES}
-    for account in books["stray_accounts"].values():
-        account["place"] = f"{account['intent_id']}@{account['chain_id']}"
     for intent in books["payment_intents"].values():
         intent["place"] = f"{intent['id']}@{intent['chain_id']}"
+        intent |= OF_HOME
+    books["stray_accounts"] = {}
+    for key, account in books["order_accounts"].items():
+        intent = books["payment_intents"][account["intent_id"]]
+        account["place"] = f"{account['intent_id']}@{account['chain_id']}"
+        account["is_home"] = account["place"] == intent["place"]
+        if account["is_home"]:
+            intent |= {name: account[name] for name in OF_HOME}
+        else:
+            books["stray_accounts"][key] = account
     for table in OF_MONEY:
         for row in books[table].values():
-            accounts = books["stray_accounts" if row["stray"] else "payment_intents"]
-            row["place"] = accounts[row["stray"] or row["intent_id"]]["place"]
+            account = books["order_accounts"][str(row["account_id"])]
+            row |= {"place": account["place"], "is_home": account["is_home"]}
     return books
 
 
@@ -74,7 +91,8 @@ def moment(value: str | datetime) -> datetime:
 
 def of_intent(rows: dict[str, Row], intent_id: str) -> list[Row]:
     """Return the rows of one order. Of rows of money: those of its home."""
-    return [row for row in rows.values() if row["intent_id"] == intent_id and not row.get("stray")]
+    of_order = (row for row in rows.values() if row["intent_id"] == intent_id)
+    return [row for row in of_order if row.get("is_home", True)]
 
 
 def at_place(rows: dict[str, Row], place: str) -> list[Row]:
@@ -122,7 +140,7 @@ def kept(books: Books, intent: Row, arrived: int | None = None) -> int:
     amount = int(intent["amount"])
     if intent["status"] in LIVE:
         return amount
-    missing = max(0, amount - (intent["amount_received"] if arrived is None else arrived))
+    missing = max(0, amount - (intent["received"] if arrived is None else arrived))
     forgiven = min(amount - enough(intent), missing)
     return max(0, amount - forgiven - released(books, intent["id"]))
 

@@ -24,16 +24,16 @@ def check_strays(books: Books, scale: int) -> None:
         assert place != intent["place"], "two accounts for one chain"
         assert account["address"] == intent["address"]
         refunds = [row for row in at_place(books["refunds"], place) if row["canonical"]]
-        assert account["amount_received"] == received(at_place(books["payments"], place), scale)
+        assert account["received"] == received(at_place(books["payments"], place), scale)
         assert account["refunded"] == sum(row["amount"] for row in refunds)
         assert account["waived"] == waived(books, place, scale)
-        counted = account["amount_received"] - account["refunded"] - account["waived"]
+        counted = account["received"] - account["refunded"] - account["waived"]
         is_open = intent["status"] in LIVE and not intent["ended_at"]
         may_pay = account["is_option"] and account["in_reach"] and not account["asked_back_at"]
         left = max(0, counted)
         owed = 0 if not account["in_reach"] or (is_open and may_pay) else left
-        assert account["refund_due"] == owed
-        assert account["unassigned"] == (left if is_open and may_pay else 0)
-        assert 0 <= account["refund_pending"] <= account["refund_due"]
+        assert account["due"] == owed
+        assert account["open"] == (left if is_open and may_pay else 0)
+        assert 0 <= account["pending"] <= account["due"]
         if intent["status"] == "awaiting_payment" and is_open and may_pay:
             assert counted < enough(intent), "it is paid there, and does not move"

@@ -5,13 +5,8 @@ from typing import Any
 
 from tests.support.fake_chain import Send
 from tests.support.property.core import Core, refused
-from ticketing.models.payment_intents import OWING, TO_REFUND, PaymentIntent
-from ticketing.models.stray_accounts import (
-    STRAY_OWING,
-    STRAY_TO_REFUND,
-    Account,
-    StrayAccount,
-)
+from ticketing.models.order_accounts import OWING, TO_REFUND, OrderAccount
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.payments import refund_addresses, refund_settlement, refunds, waivers
 
@@ -25,7 +20,7 @@ class Refunds(Core):
 
     def state_address(self, who: int, which: int) -> None:
         """State where the money of one order shall go."""
-        account = self._owed(who) or self.intent(who, paid=True)
+        account = self._owed(who) or self._home(who)
         if account is not None:
             addresses = [*self.chain.buyers, self.chain.friend]
             address = addresses[which % len(addresses)]
@@ -52,7 +47,7 @@ class Refunds(Core):
 
     def settle_refund(self, who: int, which: int, named: bool) -> None:
         """Record one of the sent refunds for an order. 0 is the newest one."""
-        account = self._owed(who) or self.intent(who, paid=True)
+        account = self._owed(who) or self._home(who)
         if self.refunds_sent and account is not None:
             tx_hash = self.refunds_sent[-1 - which % len(self.refunds_sent)]
             recipient = self.chain.friend if named else None
@@ -64,37 +59,41 @@ class Refunds(Core):
     def waive(self, who: int, off_by: int) -> None:
         """Write off what is due to one order. Another amount is refused."""
         if account := self._owed(who):
-            amount, of = account.refund_due_now + off_by, account.intent_id
+            amount, of = account.due_now + off_by, account.intent_id
             with refused("amount_changed", "chain_unavailable"):
                 waivers.waive(self.tenant.id, of, amount, "a fee", BY, account.chain_id)
 
     def give_all_back(self) -> None:
         """Pay everything that is owed. If everything works, nothing is owed afterwards."""
-        owed = _accounts(OWING, STRAY_OWING)
+        owed = _accounts(OWING)
         if not owed:
             return
         sent = []
         for account in owed:
             chain, payee = self.chain_of(account), account.refund_address or self.chain.friend
-            send = Send(chain.organizer, payee, self.atomic(account.refund_due))
+            send = Send(chain.organizer, payee, self.atomic(account.due))
             sent += [(account, payee, *chain.send([send], self.chain_time()))]
         self.mine(self.settings.confirmations)
         for account, payee, tx_hash in sent:
             self.model.name_recipient(account.intent_id, payee)
             self._settle(account, tx_hash, None if account.refund_address else payee)
-        assert not _accounts(OWING, STRAY_OWING), "not all can be given back"
+        assert not _accounts(OWING), "not all can be given back"
 
-    def _settle(self, account: Account, tx_hash: str, recipient: str | None) -> None:
+    def _settle(self, account: OrderAccount, tx_hash: str, recipient: str | None) -> None:
         enabled, of = self.config.chains, account.intent_id
         refund_settlement.settle(
             self.tenant.id, of, tx_hash, recipient, enabled, BY, account.chain_id
         )
 
-    def _owed(self, who: int) -> Account | None:
-        owed = _accounts(TO_REFUND, STRAY_TO_REFUND)
+    def _owed(self, who: int) -> OrderAccount | None:
+        owed = _accounts(TO_REFUND)
         return owed[who % len(owed)] if owed else None
 
-    def _payee(self, account: Account, to: str) -> str:
+    def _home(self, who: int) -> OrderAccount | None:
+        order = self.intent(who, paid=True)
+        return None if order is None else order.home
+
+    def _payee(self, account: OrderAccount, to: str) -> str:
         payers = [each.sender for each in refunds.owed_for(account).payers]
         payer = payers[-1] if payers else self.chain.buyers[0]
         return {
@@ -103,16 +102,13 @@ class Refunds(Core):
             "friend": self.chain.friend,
         }[to]
 
-    def _refund(self, account: Account, how_much: str) -> int:
-        due = account.refund_due_now
+    def _refund(self, account: OrderAccount, how_much: str) -> int:
+        due = account.due_now
         amounts = {"all": due, "half": due // 2, "short": due - 1, "double": 2 * due}
         return self.atomic(amounts[how_much])
 
 
-def _accounts(homes: Any, strays: Any) -> list[Account]:
-    """Return the homes and the stray accounts that meet a condition, by order."""
-    found: list[Account] = [*PaymentIntent.select().where(homes)]
-    found += list(
-        StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent).where(strays)
-    )
-    return sorted(found, key=lambda account: str(account.id))
+def _accounts(condition: Any) -> list[OrderAccount]:
+    """Return the accounts that meet a condition, by order."""
+    found = OrderAccount.select(OrderAccount, PaymentIntent).join(PaymentIntent).where(condition)
+    return list(found.order_by(OrderAccount.intent, OrderAccount.id))

@@ -11,6 +11,7 @@ _PAYOUTS = (
 )
 _FIGURES = r"(money\.read_money|pages_console_(money(_moving)?|overview)\.show_\w+)"
 _COLLECTIONS = r"(collections\.list|pages_console_money_moving\.(propose|download))_collections"
+_HOMES = r"(sqlite_autoindex_order_accounts_1|order_accounts_intent_id\w+_key)"
 _KEYS = r"(api_keys\.list_api_keys|pages_console_keys\.\w+)"
 _LOG = r"(audit_log\.list_audit_log|pages_console_audit_log\.list_changes)"
 """What the API and the console read in the same way."""
@@ -24,7 +25,7 @@ ALLOWED = {
     ),
     "The orders of one address, those that were paid first: few, unless a stranger made them.": (
         r"(worker|pages_orders_of_address\.show_orders)"
-        r" (searches intents_of_buyer, then looks at amount_received status strays_version"
+        r" (searches intents_of_buyer, then looks at books_version status"
         r"|sorts (tenants|events|payment_intents))"
     ),
     "Every ten minutes, the ticket types with a deposit.": r"worker walks types_with_deposits",
@@ -39,7 +40,7 @@ ALLOWED = {
     ),
     "Statements about refunds that wait: each for a day. Tenants that owe, one by one. This"
     " database has few payees: Postgres merges all of them.": (
-        r"worker walks (refund_addresses_\w+|intents_to_refund\w*|strays_to_refund\w*)"
+        r"worker walks (refund_addresses_\w+|accounts_owing\w*)"
     ),
     "Events whose deposits are being released: few.": r"worker walks events_releasing",
     "Few events of one tenant are unlisted.": (
@@ -64,19 +65,6 @@ ALLOWED = {
     "Once a day, all pictures: the unused ones are deleted.": (
         r"worker (scans images|walks (images|events_by_image|tenants_by_logo)_\w+"
         r"|searches images_\w+, then looks at .*)"
-    ),
-    "This database has few stray accounts. Postgres reads all of them by any index.": (
-        r".* walks (strays_\w+|stray_accounts_pkey)"
-    ),
-    "Each collection of a stray account is compared with it: there are few.": (
-        r"reconciliation\.get_reconciliation"
-        r" (walks collections_pkey|searches collections_intent, then looks at stray)"
-    ),
-    "What orders of one tenant received elsewhere than where they are paid: that is rare.": (
-        r"(?!public|checkout|x402).* (searches strays_\w+, then looks at .*|sorts stray_accounts)"
-    ),
-    "The first payment of an order that counts: few were removed from the chain before it.": (
-        r".* searches payments_in_order, then looks at canonical"
     ),
     "The x402 payments of one chain that are settling: at most one for each order, for minutes.": (
         r"(x402\.order_\w+|gasless\.\w+|checkout\.cancel|pages_orders\.cancel|mcp\.answer_message"
@@ -197,19 +185,19 @@ ALLOWED = {
     ),
     "Few of those that owe money wait for the depth of its payment.": (
         r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"
-        r" searches intents_to_refund(_by_amount)?, then looks at .*refund_pending"
+        r" searches accounts_owing(_by_amount)?, then looks at .*pending"
     ),
-    "Few of the small refunds are pending, set aside, or of another chain.": (
+    "Few of the small refunds are pending, or of another chain.": (
         r"(pages_console_)?refunds\.(waive_refunds|(show|waive)_small_refunds)"
-        r" searches intents_to_refund_by_amount,"
-        r" then looks at (chain_id )?(refund_pending )?set_aside_until( token_address)?"
+        r" searches accounts_owing_by_amount,"
+        r" then looks at (chain_id )?(pending )?token_address"
     ),
-    "The orders of one tenant that owe money, of which nearly all are on one chain.": (
+    "The accounts of one tenant that owe money, of which nearly all are on one chain.": (
         rf"({_PAYOUTS}|refunds\.settle_refunds|pages_console_money(_moving)?\.show_\w+)"
-        r" searches intents_to_refund(_by_amount)?, then looks at .*refund_pending.*"
+        r" searches accounts_owing(_by_amount)?, then looks at .*pending.*"
     ),
     "Those of them without a payee, and what was stated for them: each waits for a day.": (
-        rf"{_PAYOUTS} searches intents_to_refund, then looks at refund_address"
+        rf"{_PAYOUTS} searches accounts_owing, then looks at (id )?refund_address"
         rf"|{_PAYOUTS} walks refund_addresses_waiting"
     ),
     "The few payments of lists that count as no refund; a tenant's chain has one token.": (
@@ -219,9 +207,9 @@ ALLOWED = {
     "The lists of one chain that can still be paid, or could until three days ago.": (
         rf"({_PAYOUTS}|worker) (walks|searches) listed_payouts_valid.*"
     ),
-    "Few orders have a refund that was waived or paid: those of at least an amount are searched.": (
+    "Few accounts have a refund that was waived or paid: searched by amount.": (
         r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"
-        r" searches intents_(waived|refunded)(_by_amount)?, then looks at .*"
+        r" searches accounts_(waived|refunded)(_by_amount)?, then looks at .*"
     ),
     "What one credential did to one subject, of all that it did or of all that was done to it.": (
         rf"{_LOG} searches trail_(actor|subject)_id,"
@@ -261,8 +249,8 @@ ALLOWED = {
     ),
     "An audit walks over all that one tenant has; its addresses are sorted to be compared.": (
         r"reconciliation\.get_reconciliation"
-        r" (sorts (payment_intents|collections)|searches intents_of_tenant, .* address.*"
-        r"|searches collections_intent, then looks at chain_id recipient (stray )?token_address)"
+        r" (sorts (payment_intents|collections)|searches intents_of_tenant, .*(address|chain_id).*"
+        r"|searches collections_of_intent, then looks at chain_id recipient token_address)"
     ),
     "The wallets of ordinary addresses, a few of each tenant: the worker reads for all of them.": (
         r"worker (walks wallets_owner|scans wallets|sorts wallets)"
@@ -322,8 +310,15 @@ ALLOWED = {
         r"(worker|pages_console_overview\.\w+) searches sales_of_event, then looks at status"
     ),
     "The orders of one tenant, of which most hold money on a chain until they are collected.": (
-        rf"{_COLLECTIONS} searches (intents|money)_of_tenant, then looks at .*"
+        rf"{_COLLECTIONS} searches ({_HOMES}|intents_of_tenant), then looks at .*"
     ),
+    "Postgres chooses by the sizes of both tables. Here one tenant has many of the orders.": (
+        rf"reconciliation\.get_reconciliation walks {_HOMES}"
+    ),
+    "The orders that are watched. For any parameters, Postgres expects a third of all orders.": (
+        rf"(worker|{_COLLECTIONS}|{_PAYOUTS}) walks payment_intents_pkey"
+    ),
+    "Accounts whose logs are searched: few.": r"worker walks accounts_searched",
     "Postgres chooses by the sizes of both tables. Here there are no collections.": (
         rf"({_COLLECTIONS}|{_FIGURES}) walks collections_block"
     ),
@@ -332,8 +327,8 @@ ALLOWED = {
         r"|(pages_console_)?exports\.(download|export)_(orders|items)) walks ticket_types_pkey"
     ),
     "The figures of one tenant are sums over its orders, and over what was collected of them.": (
-        rf"{_FIGURES} (searches (collections_intent|money_of_tenant), then looks at .*"
-        r"|sorts (payment_intents|collections))"
+        rf"{_FIGURES} (searches (collections_of_account|money_of_tenant), then looks at .*"
+        r"|sorts (order_accounts|collections))"
     ),
     "Few tickets are void: where these are fewer than an event's, Postgres reads all of them.": (
         r"(sales\.read_sales|mcp\.answer_message|pages_console_\w+\.show_\w+)"
@@ -346,14 +341,11 @@ ALLOWED = {
         r"worker walks notification_feeds_to_mail"
     ),
     "Orders that hold stock and refunds that are owed, of everybody: these are counted.": (
-        r"metrics\.read_metrics (walks (intents|strays)_(awaiting|deep|to_refund(_by_amount)?)"
+        r"metrics\.read_metrics (walks (intents_(awaiting|deep)|accounts_owing(_by_amount)?)"
         r"|sorts payment_intents)"
     ),
-    "Who is paid late becomes live again; there are few of these among those to be swept.": (
-        r"worker searches intents_swept, then looks at status"
-    ),
     "Once for a chain that was never read, and over the orders on that chain alone.": (
-        r"worker (sorts payment_intents|searches .* then looks at .*)"
+        r"worker (sorts (payment_intents|order_accounts)|searches .* then looks at .*)"
     ),
     "Once when a chain is refused, or is there again: every public page may change.": (
         r"worker scans tenants"

@@ -20,18 +20,20 @@ COLUMNS = {
     " online_join_url status created_at updated_at",
     "ticket_types": "id tenant_id event_id name price_amount chain_id transferable status capacity"
     " held sold min_per_order max_per_order sales_start_at sales_end_at created_at updated_at",
-    "payment_intents": "id tenant_id event_id status flags quantity free_seats"
-    " amount amount_received refund_due refunded currency chain_id wallet_id address_index address"
-    " token_address token_decimals required_confirmations paid_block buyer_email buyer_name"
-    " created_at hold_until grace_until expires_at confirmed_at watch_until swept_at swept_balance",
+    "payment_intents": "id tenant_id event_id status flags quantity free_seats amount currency"
+    " chain_id wallet_id address_index address token_address paid_block books_version buyer_email"
+    " buyer_name created_at hold_until grace_until expires_at confirmed_at",
+    "order_accounts": "id intent_id chain_id wallet_id address token_address tenant_id event_id"
+    " token_decimals required_confirmations is_option in_reach received final kept open due"
+    " refunded pending_block watch_until sold_at collectable_at swept_at swept_balance",
     "intent_items": "intent_id position ticket_type_id quantity list_amount unit_amount admission"
     " vouchered",
-    "payments": "id intent_id chain_id tx_hash log_index block_number block_hash block_time sender"
-    " amount dust canonical seen_at",
-    "collections": "id intent_id chain_id token_address tx_hash log_index block_number block_hash"
-    " block_time recipient amount dust canonical seen_at",
-    "refunds": "id intent_id chain_id tx_hash log_index sender recipient amount block_number"
-    " block_hash checked created_at",
+    "payments": "id intent_id account_id chain_id tx_hash log_index block_number block_hash"
+    " block_time sender amount dust canonical seen_at",
+    "collections": "id intent_id account_id chain_id token_address tx_hash log_index block_number"
+    " block_hash block_time recipient amount dust canonical seen_at",
+    "refunds": "id intent_id account_id chain_id tx_hash log_index sender recipient amount"
+    " block_number block_hash checked created_at",
     "admissions": "id tenant_id event_id ticket_type_id intent_id code status amount holder_name"
     " holder_email redeemed_at created_at",
     "chains": "chain_id token_address decimals symbol refusal block_number block_hash block_time"
@@ -79,6 +81,11 @@ class Sink:
 # With the default, Postgres counts 30,000 rows by chance, and a plan differs from run to run.
 _COUNT_ALL_ROWS = ("SET default_statistics_target = 10000", "VACUUM ANALYZE")
 
+# COPY writes the ids of accounts, and leaves the sequence where it is.
+_GO_ON = """
+SELECT setval(pg_get_serial_sequence('order_accounts', 'id'), MAX(id)) FROM order_accounts
+"""
+
 
 @contextmanager
 def filling() -> Iterator[None]:
@@ -90,7 +97,7 @@ def filling() -> Iterator[None]:
     for statement in (off, "BEGIN"):
         database.execute_sql(statement)
     yield
-    on = ("PRAGMA foreign_keys = ON",) if is_sqlite() else (*_COUNT_ALL_ROWS, "RESET ALL")
+    on = ("PRAGMA foreign_keys = ON",) if is_sqlite() else (_GO_ON, *_COUNT_ALL_ROWS, "RESET ALL")
     for statement in ("COMMIT", *on):
         database.execute_sql(statement)
 

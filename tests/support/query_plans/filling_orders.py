@@ -1,9 +1,10 @@
-"""Orders for the generator: payment intents, with their payments, refunds and admissions."""
+"""Orders for the generator: payment intents, with accounts, payments, refunds and admissions."""
 
 import secrets
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from random import Random
+from typing import Any
 
 from tests.support.query_plans.bulk import Sink
 from tests.support.query_plans.fiction import (
@@ -39,6 +40,7 @@ class Orders:
     ) -> None:
         self._sink, self._random, self._now = sink, random, now
         self._tenants, self._wallets = tenants, wallets
+        self._last_account = 0
 
     def make(self, types: Sequence[Sold], weights: Sequence[int], count: int) -> None:
         """Create `count` orders of ticket types, in the order of time.
@@ -73,18 +75,12 @@ class Orders:
         tenant = self._tenants[ticket_type.tenant]
         amount = quantity * ticket_type.price
         stays = status != IntentStatus.REVERSED
-        received = sum(outcome.paid) * amount // 100 * stays
         refunded = outcome.back * amount // 100
-        sold = amount if status in SOLD or status in LIVE else 0
-        due = max(0, received - sold - refunded)
         paid_at = at + (HOLD + 300 if outcome.late else 120)
         chain_id = ticket_type.chain_id
-        terms = self._terms(ticket_type) if chain_id is not None else (None,) * 6
+        place = self._place(ticket_type) if chain_id is not None else (None,) * 4
         is_paid = stays and sum(outcome.paid) >= 100
         end = None if status in LIVE else paid_at + 60 if outcome.paid else at + HOLD
-        watch_until = end + DAY if end is not None and chain_id is not None else None
-        swept = self._now - self._random.random() * HOUR / 2
-        is_cold = watch_until is not None and watch_until < swept
         confirmed_at = end or at if status in SOLD else None
         hold_until = text(at + HOLD)
         self._sink.add(
@@ -97,13 +93,11 @@ class Orders:
             quantity,
             0 if amount else quantity,
             amount,
-            received,
-            due,
-            refunded,
             "USDC",
             chain_id,
-            *terms,
+            *place,
             block(paid_at) if is_paid else None,
+            len(outcome.paid),
             "somebody@example.org",
             "Some Buyer",
             text(at),
@@ -111,9 +105,13 @@ class Orders:
             None,
             hold_until,
             text(confirmed_at),
-            text(watch_until),
-            *((text(swept), str(received)) if is_cold else (None, None)),
         )
+        if chain_id is not None:
+            of_order = (intent, chain_id, place[0], *place[2:], tenant, ticket_type.event_id)
+            received = sum(outcome.paid) * amount // 100 * stays
+            sold = amount if status in SOLD or status in LIVE else 0
+            books = (received, max(0, received - sold - refunded), refunded)
+            self._keep_books(of_order, status, books, block(paid_at), end)
         price = (ticket_type.price,) * 2
         self._sink.add("intent_items", intent, 0, ticket_type.id, quantity, *price, True, False)
         for number, percent in enumerate(outcome.paid):
@@ -123,6 +121,7 @@ class Orders:
                 "refunds",
                 id_at(self._random, ids.REFUND, at + DAY),
                 intent,
+                self._last_account,
                 chain_id,
                 "0x" + secrets.token_hex(32),
                 0,
@@ -140,17 +139,55 @@ class Orders:
         ticket_type.held += quantity * (status in LIVE)
         ticket_type.sold += quantity * (status in SOLD)
 
-    def _terms(self, ticket_type: Sold) -> tuple[str | int | None, ...]:
-        chain, wallet = REGISTRY[ticket_type.chain_id or 0], self._wallets[ticket_type.tenant]
-        place = (wallet.former_id, *wallet.take())
-        return (*place, chain.token_address, chain.decimals, chain.confirmations)
+    def _place(self, ticket_type: Sold) -> tuple[str | int | None, ...]:
+        wallet = self._wallets[ticket_type.tenant]
+        token_address = REGISTRY[ticket_type.chain_id or 0].token_address
+        return (wallet.former_id, *wallet.take(), token_address)
+
+    def _keep_books(
+        self,
+        of_order: tuple[Any, ...],
+        status: IntentStatus,
+        books: tuple[int, int, int],
+        paid_block: int,
+        end: float | None,
+    ) -> None:
+        """Open the home of an order. `books`: what was received, what is due, and refunded."""
+        self._last_account += 1
+        (received, due, refunded), chain = books, REGISTRY[of_order[1]]
+        rest = received - due - refunded
+        is_final = status != IntentStatus.PROCESSING
+        watch_until = None if end is None else end + DAY
+        collectable_at = end if status == IntentStatus.CONFIRMED else watch_until
+        swept = self._now - self._random.random() * HOUR / 2
+        is_cold = watch_until is not None and watch_until < swept
+        self._sink.add(
+            "order_accounts",
+            self._last_account,
+            *of_order,
+            chain.decimals,
+            chain.confirmations,
+            True,
+            True,
+            received,
+            received * is_final,
+            0 if status in LIVE else rest,
+            rest if status in LIVE else 0,
+            due,
+            refunded,
+            None if is_final else paid_block,
+            text(watch_until),
+            text(end) if status in SOLD else None,
+            text(collectable_at) if status != IntentStatus.REVERSED else None,
+            *((text(swept), str(received)) if is_cold else (None, None)),
+        )
 
     def _pay(
         self, intent: str, of_type: Sold, number: int, at: float, amount: int, stays: bool
     ) -> None:
         chain_id = of_type.chain_id
         made, token = id_at(self._random, ids.PAYMENT, at), REGISTRY[chain_id or 0].token_address
-        of_it = (intent, chain_id)
+        of_it = (intent, self._last_account, chain_id)
         owner = self._wallets[of_type.tenant].owner
         for table, key, token_columns, other in (
             ("payments", made, (), address()),

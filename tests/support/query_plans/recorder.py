@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -237,3 +237,14 @@ def faults_of(explainer: Explainer, statements: Iterable[Statement]) -> dict[str
             if not any(re.fullmatch(pattern, told) for pattern in ALLOWED.values()):
                 found[told] = f"{told}\n{statement.sql}\n{plan.text}"
     return found
+
+
+def indexes_read_by(read: Callable[[], object]) -> set[tuple[str, str | None]]:
+    """Run a function. Return the indexes by which its statements read, each with its table."""
+    recorder = Recorder()
+    recorder.where = "test"
+    read()
+    recorder.where = None
+    explainer = Explainer()
+    steps = [step for each in recorder.statements.values() for step in explainer.plan(each).steps]
+    return {(step.table, step.index) for step in steps}

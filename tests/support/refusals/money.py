@@ -4,11 +4,13 @@ from typing import Any
 
 from tests.support import payees
 from tests.support.admissions import FREE, given
+from tests.support.books import home_of
 from tests.support.factories import CHAIN, Buyer
 from tests.support.payouts import of_an_address
 from tests.support.refunds import FRIEND_ADDRESS, STRANGER_ADDRESS, overpay, received, state
 from tests.support.refusals.shop import Shop, Table, refuses
 from ticketing import clock, errors, ids
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import RefundAddress
 from tools import anvil
@@ -58,7 +60,7 @@ def address_of_a_refund_that_the_wallet_that_paid_must_sign(shop: Shop) -> None:
     buyer = _owed_to_nobody(shop)
     proven = {"source": "signer", "address": anvil.BUYER, "effective_at": clock.now()}
     _payee(buyer, **proven)
-    PaymentIntent.update(refund_address=anvil.BUYER).execute()
+    OrderAccount.update(refund_address=anvil.BUYER).execute()
     shop.buyers(buyer, "refund-address", address=FRIEND_ADDRESS)
 
 
@@ -86,5 +88,7 @@ def _owed_to_nobody(shop: Shop) -> Buyer:
 
 
 def _payee(buyer: Buyer, **columns: Any) -> None:
-    of_order = {"id": ids.new(ids.REFUND_ADDRESS), "intent": buyer.intent["id"]}
-    RefundAddress.insert(**of_order, stated_at=clock.now(), **columns).execute()
+    order_id = buyer.intent["id"]
+    of_order = {"intent": order_id, "account": home_of(order_id)}
+    new = {"id": ids.new(ids.REFUND_ADDRESS), "stated_at": clock.now()}
+    RefundAddress.insert(**new, **of_order, **columns).execute()

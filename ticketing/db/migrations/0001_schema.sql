@@ -460,22 +460,13 @@ CREATE TABLE payment_intents (
     resale BOOLEAN NOT NULL DEFAULT FALSE,
     chain_id BIGINT,
     token_address TEXT,
-    token_decimals INTEGER,
-    required_confirmations INTEGER,
-    early_confirmations INTEGER,
     networks TEXT,
     wallet_id TEXT REFERENCES wallets (id),
     address_index BIGINT,
     address TEXT UNIQUE,
-    amount_received BIGINT NOT NULL,
-    refund_due BIGINT NOT NULL,
-    refund_pending BIGINT NOT NULL DEFAULT 0,
-    refunded BIGINT NOT NULL,
-    waived BIGINT NOT NULL DEFAULT 0,
     released BIGINT NOT NULL DEFAULT 0,
     early BOOLEAN NOT NULL DEFAULT FALSE,
     paid_block BIGINT,
-    pending_block BIGINT,
     created_at TIMESTAMPTZ NOT NULL,
     hold_until TIMESTAMPTZ NOT NULL,
     hold_extended BOOLEAN NOT NULL DEFAULT FALSE,
@@ -483,21 +474,14 @@ CREATE TABLE payment_intents (
     expires_at TIMESTAMPTZ NOT NULL,
     confirmed_at TIMESTAMPTZ,
     ended_at TIMESTAMPTZ,
-    watch_until TIMESTAMPTZ,
     set_aside_until TIMESTAMPTZ,
     deposits_tried_at TIMESTAMPTZ,
-    refund_address TEXT,
-    refund_by_hand_at TIMESTAMPTZ,
-    checked_block BIGINT,
-    search_to BIGINT,
-    swept_at TIMESTAMPTZ,
-    swept_balance TEXT,
     held_by TEXT,
     held_by_site TEXT,
     idempotency_digest TEXT,
     body_digest TEXT,
     stored_bytes INTEGER NOT NULL DEFAULT 1,
-    strays_version INTEGER NOT NULL DEFAULT 0,
+    books_version INTEGER NOT NULL DEFAULT 0,
     payees_version INTEGER NOT NULL DEFAULT 0,
     moves INTEGER NOT NULL DEFAULT 0,
     link_generation INTEGER NOT NULL DEFAULT 0,
@@ -507,27 +491,15 @@ CREATE INDEX intents_of_event ON payment_intents (event_id, id);
 CREATE INDEX intents_by_status ON payment_intents (tenant_id, status, id);
 CREATE INDEX intents_awaiting ON payment_intents (chain_id, expires_at)
     WHERE status = 'awaiting_payment';
-CREATE INDEX intents_watched ON payment_intents (chain_id, watch_until)
-    WHERE watch_until IS NOT NULL;
 CREATE INDEX intents_deep ON payment_intents (chain_id, paid_block)
     WHERE status IN ('processing', 'reversed');
-CREATE INDEX intents_unswept ON payment_intents (chain_id, watch_until)
-    WHERE swept_at IS NULL AND watch_until IS NOT NULL;
-CREATE INDEX intents_swept ON payment_intents (chain_id, swept_at) WHERE swept_at IS NOT NULL;
 CREATE INDEX intents_flagged ON payment_intents (LOWER(tenant_id), id) WHERE flags <> 0;
-CREATE INDEX intents_to_refund ON payment_intents (LOWER(tenant_id), id) WHERE refund_due > 0;
 CREATE INDEX intents_of_event_flagged ON payment_intents (event_id, id) WHERE flags <> 0;
 CREATE INDEX intents_of_tenant ON payment_intents (tenant_id, id, address);
-CREATE INDEX intents_refund_pending ON payment_intents (chain_id, id) WHERE refund_pending > 0;
-CREATE INDEX intents_to_search ON payment_intents (chain_id, id) WHERE search_to IS NOT NULL;
 CREATE INDEX intents_canceled ON payment_intents (chain_id, ended_at) WHERE status = 'canceled';
 CREATE INDEX intents_held_by ON payment_intents (held_by, created_at) WHERE held_by IS NOT NULL;
 CREATE INDEX intents_held_by_site ON payment_intents (held_by_site, created_at)
     WHERE held_by_site IS NOT NULL;
-CREATE INDEX intents_waived ON payment_intents (LOWER(tenant_id), id)
-    WHERE refund_due = 0 AND waived > 0;
-CREATE INDEX intents_refunded ON payment_intents (LOWER(tenant_id), id)
-    WHERE refund_due = 0 AND waived = 0 AND refunded > 0;
 CREATE INDEX sales_of_event ON payment_intents (event_id, confirmed_at, quantity, amount, status)
     WHERE status = 'confirmed';
 CREATE INDEX intents_of_buyer ON payment_intents (tenant_id, LOWER(buyer_email), id)
@@ -537,34 +509,19 @@ CREATE UNIQUE INDEX intents_x402_keys ON payment_intents (idempotency_digest)
 CREATE INDEX intents_x402_unpaid ON payment_intents (event_id, status, x402) WHERE x402 = TRUE;
 CREATE INDEX intents_set_aside ON payment_intents (chain_id, set_aside_until)
     WHERE set_aside_until IS NOT NULL;
-CREATE INDEX intents_to_refund_by_amount ON payment_intents
-    (LOWER(tenant_id), (refund_pending - refund_due), id)
-    WHERE refund_due > 0;
-CREATE INDEX intents_waived_by_amount ON payment_intents (LOWER(tenant_id), (0 - waived), id)
-    WHERE refund_due = 0 AND waived > 0;
-CREATE INDEX intents_refunded_by_amount ON payment_intents (LOWER(tenant_id), (0 - refunded), id)
-    WHERE refund_due = 0 AND waived = 0 AND refunded > 0;
-CREATE INDEX money_of_event ON payment_intents
-    (event_id, confirmed_at, status, amount_received, refunded, waived, refund_due)
-    WHERE amount_received > 0 OR refunded > 0;
 CREATE INDEX intents_of_voucher ON payment_intents (voucher_id) WHERE voucher_id IS NOT NULL;
 CREATE INDEX intents_unpaid_of_event ON payment_intents (event_id, expires_at)
     WHERE status = 'awaiting_payment';
 CREATE INDEX intents_early ON payment_intents (chain_id, paid_block) WHERE early;
 CREATE INDEX forgiven_of_tenant ON payment_intents (tenant_id, confirmed_at) WHERE tolerance > 0;
 CREATE INDEX intents_paid_in_part ON payment_intents (id)
-    WHERE status = 'awaiting_payment' AND amount_received > 0;
+    WHERE status = 'awaiting_payment' AND books_version > 0;
 CREATE INDEX pooled_orders ON payment_intents (id) WHERE pooled > 0;
 CREATE INDEX orders_with_deposits ON payment_intents (event_id, deposits_tried_at)
     WHERE deposits_tried_at IS NOT NULL;
 CREATE INDEX orders_of_device ON payment_intents (sold_by) WHERE sold_by IS NOT NULL;
-CREATE INDEX money_of_tenant ON payment_intents
-    (tenant_id, chain_id, token_address, wallet_id, id, status, ended_at, amount_received,
-     refunded, waived, refund_due)
-    WHERE amount_received > 0 OR refunded > 0;
 CREATE INDEX intents_ended_unpaid ON payment_intents (expires_at)
-    WHERE stored_bytes > 0 AND amount_received = 0 AND strays_version = 0
-     AND status IN ('expired', 'canceled');
+    WHERE stored_bytes > 0 AND books_version = 0 AND status IN ('expired', 'canceled');
 
 CREATE TABLE intent_items (
     intent_id TEXT NOT NULL REFERENCES payment_intents (id),
@@ -716,8 +673,8 @@ CREATE INDEX ended_offers ON waiting_list_entries (event_id, offered_at)
     WHERE offered_at IS NOT NULL AND status <> 'offered';
 
 -- Money that came in.
--- A transfer on a chain is a payment of the order whose address it reached. What arrives on another
--- chain, or in another token, than the order is paid in is kept in stray_accounts.
+-- A transfer on a chain is a payment of the order whose address it reached. It counts for the
+-- order's account in that token on that chain.
 
 CREATE TABLE chains (
     chain_id BIGINT PRIMARY KEY,
@@ -750,10 +707,85 @@ CREATE TABLE chain_blocks (
     PRIMARY KEY (chain_id, number)
 );
 
--- stray: the id of the stray account, or '' for the order's own books.
+-- The books of an order on each chain and in each token that it may be, or was, paid in. Its home,
+-- the one that it is paid in, is the row with the order's own chain and token.
+-- From tenant_id to address: copies of what never changes, so that no sum needs a join.
+-- watch_until, sold_at, collectable_at: copies of the order's state.
+CREATE TABLE order_accounts (
+    id IDENTITY,
+    intent_id TEXT NOT NULL REFERENCES payment_intents (id),
+    chain_id BIGINT NOT NULL,
+    token_address TEXT NOT NULL,
+    tenant_id TEXT NOT NULL,
+    event_id TEXT NOT NULL,
+    wallet_id TEXT NOT NULL,
+    address TEXT NOT NULL,
+    symbol TEXT,
+    token_decimals INTEGER NOT NULL,
+    required_confirmations INTEGER NOT NULL,
+    early_confirmations INTEGER,
+    is_option BOOLEAN NOT NULL,
+    in_reach BOOLEAN NOT NULL,
+    received BIGINT NOT NULL DEFAULT 0,
+    final BIGINT NOT NULL DEFAULT 0,
+    kept BIGINT NOT NULL DEFAULT 0,
+    open BIGINT NOT NULL DEFAULT 0,
+    due BIGINT NOT NULL DEFAULT 0,
+    pending BIGINT NOT NULL DEFAULT 0,
+    out_of_reach BIGINT NOT NULL DEFAULT 0,
+    refunded BIGINT NOT NULL DEFAULT 0,
+    waived BIGINT NOT NULL DEFAULT 0,
+    pending_block BIGINT,
+    asked_back_at TIMESTAMPTZ,
+    refund_address TEXT,
+    by_hand_at TIMESTAMPTZ,
+    watch_until TIMESTAMPTZ,
+    sold_at TIMESTAMPTZ,
+    collectable_at TIMESTAMPTZ,
+    checked_block BIGINT,
+    search_to BIGINT,
+    swept_at TIMESTAMPTZ,
+    swept_balance TEXT,
+    UNIQUE (intent_id, chain_id, token_address),
+    CHECK (received = kept + open + due + out_of_reach + refunded + waived
+           OR received < refunded + waived)
+);
+-- No index has all accounts of a chain: SQLite would read them by it instead of the few watched.
+CREATE INDEX accounts_of_address ON order_accounts (address, chain_id, token_address);
+CREATE INDEX accounts_live ON order_accounts (chain_id) WHERE watch_until IS NULL;
+CREATE INDEX accounts_watched ON order_accounts (chain_id, watch_until)
+    WHERE watch_until IS NOT NULL;
+CREATE INDEX accounts_unswept ON order_accounts (chain_id, watch_until)
+    WHERE swept_at IS NULL AND watch_until IS NOT NULL;
+CREATE INDEX accounts_swept ON order_accounts (chain_id, swept_at) WHERE swept_at IS NOT NULL;
+CREATE INDEX accounts_searched ON order_accounts (chain_id) WHERE search_to IS NOT NULL;
+CREATE INDEX accounts_not_final ON order_accounts (chain_id, pending_block) WHERE received > final;
+CREATE INDEX accounts_out_of_reach ON order_accounts (chain_id) WHERE NOT in_reach;
+CREATE INDEX accounts_owing ON order_accounts (tenant_id, intent_id, id) WHERE due > 0;
+CREATE INDEX accounts_owing_by_amount ON order_accounts
+    (tenant_id, (pending - due), intent_id, id)
+    WHERE due > 0;
+CREATE INDEX accounts_waived ON order_accounts (tenant_id, intent_id, id)
+    WHERE due = 0 AND waived > 0;
+CREATE INDEX accounts_waived_by_amount ON order_accounts (tenant_id, (0 - waived), intent_id, id)
+    WHERE due = 0 AND waived > 0;
+CREATE INDEX accounts_refunded ON order_accounts (tenant_id, intent_id, id)
+    WHERE due = 0 AND waived = 0 AND refunded > 0;
+CREATE INDEX accounts_refunded_by_amount ON order_accounts
+    (tenant_id, (0 - refunded), intent_id, id)
+    WHERE due = 0 AND waived = 0 AND refunded > 0;
+CREATE INDEX money_of_tenant ON order_accounts
+    (tenant_id, chain_id, token_address, id, collectable_at, in_reach, received, kept, open, due,
+     out_of_reach, refunded, waived, wallet_id)
+    WHERE received > 0 OR refunded > 0;
+CREATE INDEX money_of_event ON order_accounts
+    (event_id, sold_at, received, kept, open, due, refunded, waived)
+    WHERE received > 0 OR refunded > 0;
+
 CREATE TABLE payments (
     id TEXT PRIMARY KEY,
     intent_id TEXT NOT NULL REFERENCES payment_intents (id),
+    account_id BIGINT NOT NULL REFERENCES order_accounts (id),
     chain_id BIGINT NOT NULL,
     tx_hash TEXT NOT NULL,
     log_index INTEGER NOT NULL,
@@ -766,7 +798,6 @@ CREATE TABLE payments (
     canonical BOOLEAN NOT NULL,
     seen_at TIMESTAMPTZ NOT NULL,
     honoured BOOLEAN,
-    stray TEXT NOT NULL DEFAULT '',
     proven TEXT CHECK (proven IN ('signer', 'wallet')),
     proof_due_at TIMESTAMPTZ,
     witnessed BOOLEAN,
@@ -775,6 +806,7 @@ CREATE TABLE payments (
 CREATE INDEX payments_of_block ON payments (chain_id, block_number);
 CREATE INDEX payments_of_intent ON payments (intent_id, canonical, amount, dust, chain_id);
 CREATE INDEX payments_in_order ON payments (intent_id, block_number, log_index, id);
+CREATE INDEX payments_of_account ON payments (account_id, block_number, log_index, id);
 CREATE INDEX payments_to_prove ON payments (chain_id, proof_due_at) WHERE proof_due_at IS NOT NULL;
 CREATE INDEX payments_of_sender ON payments (sender, block_time);
 CREATE INDEX payments_unwitnessed ON payments (chain_id, block_number)
@@ -788,54 +820,6 @@ CREATE TABLE payment_reports (
     told_at TIMESTAMPTZ NOT NULL,
     PRIMARY KEY (intent_id, chain_id, tx_hash, account)
 );
-
-CREATE TABLE stray_accounts (
-    id TEXT PRIMARY KEY,
-    intent_id TEXT NOT NULL REFERENCES payment_intents (id),
-    tenant_id TEXT NOT NULL,
-    chain_id BIGINT NOT NULL,
-    token_address TEXT NOT NULL,
-    symbol TEXT,
-    token_decimals INTEGER NOT NULL,
-    required_confirmations INTEGER NOT NULL,
-    early_confirmations INTEGER,
-    address TEXT NOT NULL,
-    is_option BOOLEAN NOT NULL,
-    in_reach BOOLEAN NOT NULL,
-    amount_received BIGINT NOT NULL DEFAULT 0,
-    amount_final BIGINT NOT NULL DEFAULT 0,
-    unassigned BIGINT NOT NULL DEFAULT 0,
-    refund_due BIGINT NOT NULL DEFAULT 0,
-    refund_pending BIGINT NOT NULL DEFAULT 0,
-    refunded BIGINT NOT NULL DEFAULT 0,
-    waived BIGINT NOT NULL DEFAULT 0,
-    pending_block BIGINT,
-    asked_back_at TIMESTAMPTZ,
-    refund_address TEXT,
-    refund_by_hand_at TIMESTAMPTZ,
-    checked_block BIGINT,
-    search_to BIGINT,
-    swept_at TIMESTAMPTZ,
-    swept_balance TEXT,
-    created_at TIMESTAMPTZ NOT NULL
-);
-CREATE INDEX strays_of_intent ON stray_accounts (intent_id);
-CREATE INDEX strays_of_address ON stray_accounts (chain_id, address);
-CREATE INDEX strays_to_refund ON stray_accounts (tenant_id, id) WHERE refund_due > 0;
-CREATE INDEX strays_waived ON stray_accounts (tenant_id, id) WHERE refund_due = 0 AND waived > 0;
-CREATE INDEX strays_refunded ON stray_accounts (tenant_id, id)
-    WHERE refund_due = 0 AND waived = 0 AND refunded > 0;
-CREATE INDEX strays_pending ON stray_accounts (chain_id) WHERE amount_received > amount_final;
-CREATE INDEX strays_searched ON stray_accounts (chain_id) WHERE search_to IS NOT NULL;
-CREATE INDEX strays_out_of_reach ON stray_accounts (chain_id) WHERE NOT in_reach;
-CREATE INDEX strays_to_refund_by_amount ON stray_accounts
-    (tenant_id, (refund_pending - refund_due), id)
-    WHERE refund_due > 0;
-CREATE INDEX strays_waived_by_amount ON stray_accounts (tenant_id, (0 - waived), id)
-    WHERE refund_due = 0 AND waived > 0;
-CREATE INDEX strays_refunded_by_amount ON stray_accounts (tenant_id, (0 - refunded), id)
-    WHERE refund_due = 0 AND waived = 0 AND refunded > 0;
-CREATE INDEX strays_of_tenant ON stray_accounts (tenant_id, chain_id, token_address);
 
 CREATE TABLE unassigned_money (
     wallet_id TEXT NOT NULL REFERENCES wallets (id),
@@ -859,6 +843,7 @@ CREATE TABLE skipped_indexes (
 CREATE TABLE collections (
     id TEXT PRIMARY KEY,
     intent_id TEXT NOT NULL REFERENCES payment_intents (id),
+    account_id BIGINT NOT NULL REFERENCES order_accounts (id),
     chain_id BIGINT NOT NULL,
     token_address TEXT NOT NULL,
     tx_hash TEXT NOT NULL,
@@ -871,11 +856,11 @@ CREATE TABLE collections (
     dust BIGINT NOT NULL DEFAULT 0,
     canonical BOOLEAN NOT NULL,
     seen_at TIMESTAMPTZ NOT NULL,
-    stray TEXT NOT NULL DEFAULT '',
     UNIQUE (chain_id, tx_hash, log_index)
 );
 CREATE INDEX collections_block ON collections (chain_id, block_number) WHERE canonical;
-CREATE INDEX collections_intent ON collections (intent_id, stray, canonical, amount);
+CREATE INDEX collections_of_intent ON collections (intent_id);
+CREATE INDEX collections_of_account ON collections (account_id, canonical, amount);
 
 CREATE TABLE x402_settlements (
     chain_id BIGINT NOT NULL,
@@ -911,10 +896,10 @@ CREATE TABLE exchange_rates (
 CREATE TABLE refund_addresses (
     id TEXT PRIMARY KEY,
     intent_id TEXT NOT NULL REFERENCES payment_intents (id),
+    account_id BIGINT NOT NULL REFERENCES order_accounts (id),
     address TEXT NOT NULL,
     stated_at TIMESTAMPTZ NOT NULL,
     replaced_at TIMESTAMPTZ,
-    stray TEXT NOT NULL DEFAULT '',
     source TEXT NOT NULL DEFAULT 'stated'
         CHECK (source IN ('signer', 'wallet', 'stated', 'entered')),
     waits BOOLEAN NOT NULL DEFAULT FALSE,
@@ -927,11 +912,13 @@ CREATE TABLE refund_addresses (
     warned_at TIMESTAMPTZ
 );
 CREATE INDEX refund_addresses_of_intent ON refund_addresses (intent_id, id);
+CREATE INDEX refund_addresses_of_account ON refund_addresses (account_id, id);
 CREATE INDEX refund_addresses_waiting ON refund_addresses (effective_at, intent_id) WHERE waits;
 
 CREATE TABLE refunds (
     id TEXT PRIMARY KEY,
     intent_id TEXT NOT NULL REFERENCES payment_intents (id),
+    account_id BIGINT NOT NULL REFERENCES order_accounts (id),
     chain_id BIGINT NOT NULL,
     tx_hash TEXT NOT NULL,
     log_index INTEGER NOT NULL,
@@ -942,11 +929,11 @@ CREATE TABLE refunds (
     canonical BOOLEAN NOT NULL DEFAULT TRUE,
     created_at TIMESTAMPTZ NOT NULL,
     checked BOOLEAN NOT NULL DEFAULT FALSE,
-    stray TEXT NOT NULL DEFAULT '',
     sender TEXT NOT NULL,
     UNIQUE (intent_id, chain_id, tx_hash, log_index)
 );
 CREATE INDEX refunds_of_intent ON refunds (intent_id);
+CREATE INDEX refunds_of_account ON refunds (account_id);
 CREATE INDEX refunds_of_block ON refunds (chain_id, block_number);
 CREATE INDEX refunds_of_log ON refunds (chain_id, tx_hash, log_index);
 CREATE INDEX refunds_to_check ON refunds (chain_id, id) WHERE canonical AND NOT checked;
@@ -954,14 +941,14 @@ CREATE INDEX refunds_to_check ON refunds (chain_id, id) WHERE canonical AND NOT 
 CREATE TABLE waivers (
     id TEXT PRIMARY KEY,
     intent_id TEXT NOT NULL REFERENCES payment_intents (id),
+    account_id BIGINT NOT NULL REFERENCES order_accounts (id),
     amount BIGINT NOT NULL,
     received BIGINT NOT NULL,
     block_number BIGINT NOT NULL,
     reason TEXT NOT NULL,
-    created_at TIMESTAMPTZ NOT NULL,
-    stray TEXT NOT NULL DEFAULT ''
+    created_at TIMESTAMPTZ NOT NULL
 );
-CREATE INDEX waivers_of_intent ON waivers (intent_id);
+CREATE INDEX waivers_of_account ON waivers (account_id);
 
 CREATE TABLE listed_payouts (
     payer TEXT NOT NULL,

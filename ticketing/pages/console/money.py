@@ -2,7 +2,7 @@
 
 from ticketing.constants import Flag, IntentStatus
 from ticketing.errors import NotFound
-from ticketing.models.stray_accounts import Account
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.pages.console import paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
@@ -56,10 +56,10 @@ def owners_of(tenant_id: str) -> list[str]:
     return [str(each.owner) for each in collectable.wallets(tenant_id).values()]
 
 
-def _why(account: Account) -> str:
+def _why(account: OrderAccount) -> str:
     """Return why an account of an order is owed money, in a few words to be translated."""
     intent = account.order
-    if account.stray:
+    if not account.is_home:
         is_here = account.chain_id == intent.chain_id
         return "Sent in another token" if is_here else "Sent on another network"
     if intent.released:

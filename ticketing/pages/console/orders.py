@@ -109,7 +109,7 @@ def _page(intent_id: str, form: Form) -> str:
         zone=order.event.timezone,
         network=None if order.chain_id is None else chains.name_of(order.chain_id, config()),
         strays=[refunds.owed_for(each) for each in order.strays],
-        currencies={each.id: each.currency for each in order.strays},
+        currencies={each.id: each.currency for each in order.accounts},
         path_of=paths.refund,
         named=lambda chain_id: chains.name_of(chain_id, config()),
         entries=timeline.of(reading.of_intent(order)),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from ticketing.models.stray_accounts import Account
+from ticketing.models.order_accounts import OrderAccount
 
 EVENTS = "/console/events"
 NEW_EVENT = f"{EVENTS}/new"
@@ -14,10 +14,10 @@ MONEY = "/console/money"
 REFUNDS = "/console/refunds"
 
 
-def refund(account: Account) -> str:
+def refund(account: OrderAccount) -> str:
     """Return the path of the page of an account's refund. The home of an order needs no query."""
     path = f"{REFUNDS}/{account.intent_id}"
-    if not account.stray:
+    if account.is_home:
         return path
     named = {"chain_id": account.chain_id, "token_address": account.token_address}
     return f"{path}?{urlencode(named)}"

@@ -16,7 +16,7 @@ from schemas.refunds import (
 from ticketing import formats
 from ticketing.constants import CURRENCY, RefundStatus
 from ticketing.errors import NotFound
-from ticketing.models.stray_accounts import Account
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import list_filters, paths, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
@@ -204,7 +204,7 @@ def _small_page(most: int | None, chosen: str | None, form: Form) -> str:
     )
 
 
-def _account(intent_id: str) -> Account:
+def _account(intent_id: str) -> OrderAccount:
     """Return the account that the query or the form names, with its refunds. NotFound."""
     order = intents.read(caller().tenant_id, intent_id)
     chain_id = request.values.get("chain_id", "")
@@ -212,7 +212,7 @@ def _account(intent_id: str) -> Account:
     if chain_id and not chain_id.isdecimal():
         raise NotFound
     found = accounts.named(order, int(chain_id) if chain_id else None, token_address)
-    every: list[Account] = [order, *order.strays]
+    every: list[OrderAccount] = [order.home, *order.strays]
     account = next((each for each in every if found is not None and each.id == found.id), None)
     if account is None:
         raise NotFound
@@ -233,7 +233,7 @@ def _page(
         "refunds",
         order=order,
         account=account,
-        others=[each for each in (order, *order.strays) if each.id != account.id],
+        others=[each for each in (order.home, *order.strays) if each.id != account.id],
         refund=refunds.owed_for(account),
         zone=order.event.timezone,
         network=chains.name_of(account.chain_id, config()),

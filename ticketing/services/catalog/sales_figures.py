@@ -21,7 +21,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from peewee import JOIN, SQL, Case, Expression, ModelSelect, fn
+from peewee import JOIN, SQL, Expression, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.constants import AdmissionStatus, IntentStatus, Publication
@@ -30,7 +30,8 @@ from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import HAS_MONEY, IS_LIVE, REST, PaymentIntent
+from ticketing.models.order_accounts import HAS_MONEY, OrderAccount
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.catalog import events
@@ -45,14 +46,13 @@ _CLOCKS_DIFFER = timedelta(days=7)
 
 _IS_SOLD = PaymentIntent.status == literal(IntentStatus.CONFIRMED)
 _IS_VALID = Admission.status == literal(AdmissionStatus.VALID)
-_OPEN = Case(None, [(IS_LIVE, REST)], 0)
 # Each only of columns that an index has: sales_of_event, and money_of_event.
 _COUNTS = (fn.COUNT(SQL("*")), fn.SUM(PaymentIntent.quantity), fn.SUM(PaymentIntent.amount))
 _MONEY = (
-    fn.SUM(REST - _OPEN),
-    fn.SUM(_OPEN),
-    fn.SUM(PaymentIntent.refund_due),
-    fn.SUM(PaymentIntent.refunded),
+    fn.SUM(OrderAccount.kept),
+    fn.SUM(OrderAccount.open),
+    fn.SUM(OrderAccount.due),
+    fn.SUM(OrderAccount.refunded),
 )
 
 
@@ -95,8 +95,7 @@ class EventFigures:
     refunded: int
 
 
-def _slot() -> Any:
-    at = PaymentIntent.confirmed_at
+def _slot(at: Any) -> Any:
     if is_sqlite():
         # Without its fraction, which SQLite would round.
         return fn.STRFTIME("%s", fn.SUBSTR(at, 1, 19)).cast("INTEGER") / _SLOT_SECONDS
@@ -110,17 +109,22 @@ def _since(query: Any, of_events: Expression, since: Any) -> ModelSelect[Any]:
 
 
 def _counts(of_events: Any, since: Any) -> ModelSelect[Any]:
-    query = PaymentIntent.select(_slot().alias("slot"), *_COUNTS).where(_IS_SOLD)
+    query = PaymentIntent.select(_slot(PaymentIntent.confirmed_at).alias("slot"), *_COUNTS).where(
+        _IS_SOLD
+    )
     return _since(query, of_events, since)
 
 
 def _money(of_events: Any, since: Any) -> ModelSelect[Any]:
-    query = PaymentIntent.select(_slot().alias("slot"), *_MONEY).where(HAS_MONEY)
-    return _since(query, of_events, since)
+    query = OrderAccount.select(_slot(OrderAccount.sold_at).alias("slot"), *_MONEY)
+    found: ModelSelect[Any] = query.where(HAS_MONEY, of_events, OrderAccount.sold_at >= since)
+    return found.group_by(SQL("slot"))
 
 
 def _voided(of_events: Any, since: Any, voided_since: Any) -> ModelSelect[Any]:
-    query = Admission.select(_slot().alias("slot"), fn.COUNT(SQL("*"))).join(PaymentIntent)
+    query = Admission.select(
+        _slot(PaymentIntent.confirmed_at).alias("slot"), fn.COUNT(SQL("*"))
+    ).join(PaymentIntent)
     is_void = Admission.status == literal(AdmissionStatus.VOID)
     # Of those that were voided before, no order has to be read.
     is_late = Admission.voided_at >= voided_since
@@ -128,7 +132,9 @@ def _voided(of_events: Any, since: Any, voided_since: Any) -> ModelSelect[Any]:
 
 
 def _merchandise(ticket_ids: Sequence[str], since: Any) -> ModelSelect[Any]:
-    query = Admission.select(_slot().alias("slot"), fn.COUNT(SQL("*"))).join(PaymentIntent)
+    query = Admission.select(
+        _slot(PaymentIntent.confirmed_at).alias("slot"), fn.COUNT(SQL("*"))
+    ).join(PaymentIntent)
     is_valid = Admission.status != literal(AdmissionStatus.VOID)
     return _since(query.where(_IS_SOLD, is_valid), Admission.ticket_type.in_(ticket_ids), since)
 
@@ -141,26 +147,34 @@ def _merchandise_types(of: Any) -> ModelSelect[TicketType]:
 Condition = Callable[[Any], Any]
 
 
-def _prepared(of_orders: Condition, of_tickets: Condition) -> tuple[Prepared[Any], ...]:
+def _prepared(
+    of_orders: Condition, of_accounts: Condition, of_tickets: Condition
+) -> tuple[Prepared[Any], ...]:
     """Return the queries of counts, money and voided tickets.
 
     Their parameters are `of` and `since`, of the last one also `voided_since`.
     """
     return (
         Prepared(lambda of, since: _counts(of_orders(of), since)),
-        Prepared(lambda of, since: _money(of_orders(of), since)),
+        Prepared(lambda of, since: _money(of_accounts(of), since)),
         Prepared(lambda of, since, voided_since: _voided(of_tickets(of), since, voided_since)),
     )
 
 
-def _own_events(tenant_id: Any) -> Expression:
-    own = Event.select(Event.id).where(Event.tenant == tenant_id)
-    found: Expression = PaymentIntent.event.in_(own)
-    return found
+def _own_events(tenant_id: Any) -> ModelSelect[Event]:
+    return Event.select(Event.id).where(Event.tenant == tenant_id)
 
 
-_OF_EVENT = _prepared(lambda of: PaymentIntent.event == of, lambda of: Admission.event == of)
-_OF_TENANT = _prepared(_own_events, lambda of: Admission.tenant == of)
+_OF_EVENT = _prepared(
+    lambda of: PaymentIntent.event == of,
+    lambda of: OrderAccount.event_id == of,
+    lambda of: Admission.event == of,
+)
+_OF_TENANT = _prepared(
+    lambda of: PaymentIntent.event.in_(_own_events(of)),
+    lambda of: OrderAccount.event_id.in_(_own_events(of)),
+    lambda of: Admission.tenant == of,
+)
 
 
 def by_day(tenant_id: str, event_id: str | None, last: int = MOST_DAYS) -> list[SalesOfDay]:
@@ -283,9 +297,9 @@ def _types(event_ids: Sequence[str]) -> Mapping[str, list[TicketType]]:
 def _money_of(event_ids: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
     """Return what each event's orders kept, what is open, owed and refunded."""
     query = (
-        PaymentIntent.select(PaymentIntent.event, *_MONEY)
-        .where(HAS_MONEY, PaymentIntent.event.in_(event_ids))
-        .group_by(PaymentIntent.event)
+        OrderAccount.select(OrderAccount.event_id, *_MONEY)
+        .where(HAS_MONEY, OrderAccount.event_id.in_(event_ids))
+        .group_by(OrderAccount.event_id)
     )
     rows: Any = query.tuples()
     return {event_id: tuple(map(int, sums)) for event_id, *sums in rows}

@@ -45,7 +45,7 @@ def orders(zone: str, words: Words) -> Table:
         "Price": lambda order: _decimal(order.amount),
         "Received": lambda order: _decimal(order.amount_received),
         "Paid back": lambda order: _decimal(order.refunded),
-        "Kept": lambda order: _decimal(order.kept),
+        "Kept": lambda order: _decimal(order.home.kept),
         "Currency": of["currency"],
         "Status": lambda order: words[order.status],
     }

@@ -7,23 +7,23 @@ misread by a spreadsheet with a decimal comma. `amount_decimal` is the amount in
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from peewee import ModelSelect
+from peewee import JOIN, ModelSelect
 
 from ticketing.constants import MICRO_UNIT_DECIMALS, Ask
 from ticketing.models.admissions import Admission
 from ticketing.models.base import UtcDateTimeField
-from ticketing.models.payment_intents import Item, PaymentIntent
+from ticketing.models.order_accounts import OrderAccount
+from ticketing.models.payment_intents import IS_HOME, Item, PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
-from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
 from ticketing.services.orders import items
@@ -102,8 +102,7 @@ def _admissions(event_id: Any, after: Any) -> ModelSelect[Admission]:
     )
 
 
-@Prepared
-def _orders(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
+def _with_homes(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
     shown = (
         PaymentIntent.id,
         PaymentIntent.created_at,
@@ -114,26 +113,37 @@ def _orders(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
         PaymentIntent.currency,
         PaymentIntent.amount,
         PaymentIntent.tolerance,
-        PaymentIntent.amount_received,
-        PaymentIntent.refund_due,
-        PaymentIntent.refund_pending,
-        PaymentIntent.refunded,
-        PaymentIntent.waived,
         PaymentIntent.ended_at,
         PaymentIntent.chain_id,
+        PaymentIntent.token_address,
         PaymentIntent.address,
-        PaymentIntent.refund_address,
         PaymentIntent.buyer_name,
         PaymentIntent.buyer_email,
         PaymentIntent.expires_at,
         PaymentIntent.confirmed_at,
     )
+    of_home = (
+        OrderAccount.chain_id,
+        OrderAccount.token_address,
+        OrderAccount.received,
+        OrderAccount.kept,
+        OrderAccount.open,
+        OrderAccount.due,
+        OrderAccount.pending,
+        OrderAccount.refunded,
+        OrderAccount.waived,
+        OrderAccount.refund_address,
+    )
     return (
-        PaymentIntent.select(*shown)
+        PaymentIntent.select(*shown, *of_home)
+        .join(OrderAccount, JOIN.LEFT_OUTER, on=IS_HOME)
         .where(PaymentIntent.event == event_id, PaymentIntent.id > after)
         .order_by(PaymentIntent.id)
         .limit(BATCH)
     )
+
+
+_orders: Prepared[PaymentIntent] = Prepared(_with_homes, last="read_home")
 
 
 @Prepared
@@ -215,6 +225,10 @@ def _with_items(
     def read(event_id: str) -> Iterator[Sequence[PaymentIntent]]:
         for orders in batches(event_id):
             items.read(orders)
+            for order in orders:
+                if order.read_home is not None:
+                    order.read_home.intent = order
+                    order.accounts = [order.read_home]
             yield orders
 
     return read
@@ -236,25 +250,25 @@ def _movements(event_id: str) -> Iterator[Sequence[Movement]]:
         payments: list[Payment] = _payments.rows(**span)
         refunds: list[Refund] = _refunds.rows(**span)
         rows: list[Payment | Refund] = [*payments, *refunds]
-        tokens = _tokens_of({row.stray for row in rows if row.stray})
+        tokens = _tokens_of({row.account_id for row in rows})
         for payment in payments:
             order = by_id[payment.intent_id]
-            token = tokens.get(payment.stray, order.token_address)
+            token = tokens[payment.account_id]
             found[payment.intent_id].append(_of_payment(payment, order, token))
         for refund in refunds:
             order = by_id[refund.intent_id]
-            token = tokens.get(refund.stray, order.token_address)
+            token = tokens[refund.account_id]
             found[refund.intent_id].append(_of_refund(refund, order, token))
         yield [each for order in orders for each in sorted(found[order.id], key=_place)]
         after = orders[-1].id
 
 
-def _tokens_of(strays: Collection[str]) -> dict[str, str]:
-    """Return the tokens of stray accounts: what came or went on another network than the home."""
-    if not strays:
-        return {}
-    rows = StrayAccount.select().where(StrayAccount.id.in_(list(strays)))
-    return {account.id: account.token_address for account in rows}
+def _tokens_of(account_ids: Collection[int]) -> dict[int, str]:
+    """Return the tokens of some accounts."""
+    columns = OrderAccount.id, OrderAccount.token_address
+    query = OrderAccount.select(*columns).where(OrderAccount.id.in_(list(account_ids)))
+    rows: Iterable[Any] = query.tuples()
+    return dict(rows)
 
 
 def _place(movement: Movement) -> tuple[int, int, str]:
@@ -346,8 +360,12 @@ ORDERS = Table(
         "amount_decimal": _decimal,
         "unit_amount": attrgetter("only_unit_amount"),
         **_same("amount", "amount_received", "amount_due", "refund_due"),
-        **_same("refund_pending", "refunded", "waived", "chain_id", "address", "refund_address"),
-        **_same("buyer_name", "buyer_email", "expires_at", "confirmed_at", "kept", "open"),
+        "refund_pending": attrgetter("home.pending"),
+        **_same("refunded", "waived", "chain_id", "address"),
+        "refund_address": attrgetter("home.refund_address"),
+        **_same("buyer_name", "buyer_email", "expires_at", "confirmed_at"),
+        "kept": attrgetter("home.kept"),
+        "open": attrgetter("home.open"),
         "items": _in_words,
         **_same("discount_amount", "voucher_id", "forgiven"),
     },

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 
-from peewee import Expression, fn
+from peewee import Expression, Tuple, fn
 
 from ticketing import clock
 from ticketing.config import Config
 from ticketing.db.connection import write_transaction
+from ticketing.models.order_accounts import TO_REFUND, OrderAccount
 from ticketing.models.refunds import PROVEN, RefundAddress
-from ticketing.models.stray_accounts import Account
 from ticketing.notification_types import MailKind
 from ticketing.services.mail import recipients
 from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import accounts, payees_shown
-from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import payee_states
 
 TOLD_AFTER = timedelta(days=3)
@@ -29,8 +28,7 @@ def plan(config: Config) -> None:
     """Plan a mail to each administrator of a tenant that has new refunds to look at."""
     if config.smtp is None:
         return
-    tenants = {each for kind in accounts.KINDS for each in kind.owing_tenants()}
-    for tenant_id in sorted(tenants):
+    for tenant_id in list(accounts.owing_tenants()):
         is_new = RefundAddress.warned_at.is_null()
         new = [payee.id for payee in _cautioned(tenant_id, is_new)]
         with write_transaction():
@@ -52,28 +50,22 @@ def _cautioned(tenant_id: str, *wanted: Expression) -> Iterator[RefundAddress]:
 
     `wanted`: further conditions of the payees.
     """
-    for kind in accounts.KINDS:
-        after = ""
-        while page := _page(kind, tenant_id, after, wanted):
-            after = page[-1].id
-            states = payee_states.of(page)
-            current = payees_shown.current([account.intent_id for account in page])
-            for account in page:
-                payee = payees_shown.payee_in(current.get(account.id, ()))
-                if payee is not None and states[account.id].cautions:
-                    yield payee
-
-
-def _page(kind: Kind, tenant_id: str, after: str, wanted: Sequence[Expression]) -> list[Account]:
     payee = RefundAddress.select().where(
-        kind.rows(RefundAddress),
+        RefundAddress.account == OrderAccount.id,
         ~RefundAddress.waits,
         RefundAddress.replaced_at.is_null(),
         RefundAddress.effective_at <= clock.now() - TOLD_AFTER,
         RefundAddress.source.not_in(PROVEN),
         *wanted,
     )
-    due = kind.few_of_tenant(tenant_id).where(
-        kind.to_refund, fn.EXISTS(payee), kind.model.id > after
-    )
-    return list(due.order_by(kind.model.id).limit(_AT_ONCE))
+    due = accounts.of_tenant(tenant_id).where(TO_REFUND, fn.EXISTS(payee))
+    in_order = due.order_by(OrderAccount.intent, OrderAccount.id).limit(_AT_ONCE)
+    after: tuple[str, int] = ("", 0)
+    while page := list(in_order.where(Tuple(OrderAccount.intent, OrderAccount.id) > Tuple(*after))):
+        after = accounts.place(page[-1])
+        states = payee_states.of(page)
+        current = payees_shown.current([account.intent_id for account in page])
+        for account in page:
+            found = payees_shown.payee_in(current.get(account.id, ()))
+            if found is not None and states[account.id].cautions:
+                yield found

@@ -23,7 +23,8 @@ from ticketing.credentials import Keyring
 from ticketing.encryption import SecretUnreadable, decrypt, encrypt
 from ticketing.limits import LINKS_HOURS
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.order_accounts import OrderAccount
+from ticketing.models.payment_intents import PaymentIntent, of_home
 from ticketing.models.tenants import Tenant
 from ticketing.services.mail import values
 from ticketing.services.mail.plain_text import plain
@@ -39,7 +40,7 @@ _PURPOSE = "orders-of-address"
 
 _IS_PAID = (PaymentIntent.amount > 0) & (
     PaymentIntent.status.in_([IntentStatus.PROCESSING, *SOLD])
-    | (PaymentIntent.amount_received >= PaymentIntent.amount)
+    | (of_home(OrderAccount.received) >= PaymentIntent.amount)
 )
 
 
@@ -163,11 +164,7 @@ def _is_shown(tenant_id: str, email: str) -> Expression:
     is_recent = (Event.end_at > over) | (
         Event.end_at.is_null() & (Event.start_at > over - OVER_AFTER_START)
     )
-    is_useful = (
-        PaymentIntent.status.in_([*LIVE, *SOLD])
-        | (PaymentIntent.amount_received > 0)
-        | (PaymentIntent.strays_version > 0)
-    )
+    is_useful = PaymentIntent.status.in_([*LIVE, *SOLD]) | (PaymentIntent.books_version > 0)
     is_of_address = (
         (PaymentIntent.tenant == tenant_id)
         & (fn.LOWER(PaymentIntent.buyer_email) == email.lower())

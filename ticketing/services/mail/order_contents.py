@@ -11,10 +11,10 @@ from ticketing.config import Config
 from ticketing.constants import RESOLD_REASON, AdmissionStatus, IntentStatus, Publication
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.notifications import Mail
+from ticketing.models.order_accounts import OWING, OrderAccount
 from ticketing.models.order_emails import EmailPlace
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import PROVEN
-from ticketing.models.stray_accounts import Account
 from ticketing.models.ticket_types import TicketType
 from ticketing.notification_types import MailKind
 from ticketing.services import admission_views, chains
@@ -71,7 +71,7 @@ def _to_pay(intent: PaymentIntent, config: Config) -> Facts:
 
     `elsewhere` is what has arrived on other networks, and may pay for the order there.
     """
-    elsewhere = [each for each in accounts.strays_of(intent) if each.unassigned]
+    elsewhere = [each for each in intent.stray_accounts if each.open]
     return {
         **of_order(intent, config),
         **bought(intent),
@@ -80,8 +80,7 @@ def _to_pay(intent: PaymentIntent, config: Config) -> Facts:
         "due": intent.amount_due,
         "received": intent.amount_received,
         "elsewhere": [
-            values.money(each.unassigned, each.currency, each.chain_id, config)
-            for each in elsewhere
+            values.money(each.open, each.currency, each.chain_id, config) for each in elsewhere
         ],
         "network": chains.name_of(intent.chain_id, config),
         "until": intent.expires_at,
@@ -184,16 +183,16 @@ def transfer_offered(mail: Mail, config: Config) -> Facts | None:
 def refund_due(mail: Mail, config: Config) -> Facts | None:
     """What is owed to a buyer on one network, and where it will be sent."""
     account = _account(mail)
-    if account is None or account.refund_due_now <= 0:
+    if account is None or account.due_now <= 0:
         return None
-    owed = _owed(account, account.refund_due_now, config)
+    owed = _owed(account, account.due_now, config)
     order = of_order(account.order, config)
     return {**order, **owed, "each": owed, "reason": _reason_of(account)}
 
 
-def _reason_of(account: Account) -> str | None:
+def _reason_of(account: OrderAccount) -> str | None:
     """Return why something of a paid order comes back: `resold`, `deposit`. None: other reasons."""
-    if account.stray or account.order.status != IntentStatus.CONFIRMED:
+    if not account.is_home or account.order.status != IntentStatus.CONFIRMED:
         return None
     released = Admission.select(Admission.void_reason).where(
         Admission.intent == account.intent_id, Admission.released > 0
@@ -204,7 +203,7 @@ def _reason_of(account: Account) -> str | None:
     return "deposit" if reasons == {None} else None
 
 
-def _owed(account: Account, amount: int, config: Config) -> Facts:
+def _owed(account: OrderAccount, amount: int, config: Config) -> Facts:
     """Return what is owed, and where it goes.
 
     `is_payer`: to the account that paid, because nobody has decided otherwise. The worker may not
@@ -273,17 +272,16 @@ def event_canceled(mail: Mail, config: Config) -> Facts | None:
 
 def _refunds_of(intent: PaymentIntent, config: Config) -> list[Facts]:
     """Return what all orders of a buyer for an event owe. Of an event, an address gets one mail."""
-    of_buyer = PaymentIntent.select().where(
+    owing = OrderAccount.select(OrderAccount, PaymentIntent).join(PaymentIntent)
+    of_buyer = owing.where(
         PaymentIntent.tenant == intent.tenant_id,
         PaymentIntent.event == intent.event_id,
         fn.LOWER(PaymentIntent.buyer_email) == (intent.buyer_email or "").lower(),
         PaymentIntent.buyer_email.is_null(False),
-        (PaymentIntent.refund_due > 0) | (PaymentIntent.strays_version > 0),
+        OWING,
     )
-    every: list[Account] = []
-    for each in of_buyer.order_by(PaymentIntent.id).limit(_MOST_ORDERS):
-        every += [each, *accounts.strays_of(each)]
-    return [_owed(each, each.refund_due, config) for each in every if each.refund_due > 0]
+    every = of_buyer.order_by(OrderAccount.intent, OrderAccount.id).limit(_MOST_ORDERS)
+    return [_owed(each, each.due, config) for each in every]
 
 
 def event_moved(mail: Mail, config: Config) -> Facts | None:
@@ -356,7 +354,7 @@ def _intent(mail: Mail) -> PaymentIntent | None:
     return found
 
 
-def _account(mail: Mail) -> Account | None:
+def _account(mail: Mail) -> OrderAccount | None:
     """Return whose refund a mail is about: an order's home, or what it received elsewhere."""
     intent, data = _intent(mail), data_of(mail) or {}
     if intent is None:

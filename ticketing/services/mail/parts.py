@@ -11,7 +11,8 @@ from ticketing import clock
 from ticketing.db.connection import write_transaction
 from ticketing.models.base import literal
 from ticketing.models.notifications import Mail
-from ticketing.models.payment_intents import AWAITING, PaymentIntent
+from ticketing.models.order_accounts import OrderAccount
+from ticketing.models.payment_intents import AWAITING, IS_HOME, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.notification_types import MailKind, MailStatus
 from ticketing.services.notifications import mail_queue
@@ -23,13 +24,13 @@ AT_ONCE = 200
 
 
 @Prepared
-def _paid_in_part(now: Any, after: Any) -> ModelSelect[PaymentIntent]:
+def _paid_in_part(now: Any, after: Any) -> ModelSelect[OrderAccount]:
+    homes = OrderAccount.select(OrderAccount.intent, OrderAccount.tenant_id, OrderAccount.received)
     # The partial index contains the first two conditions.
-    found = PaymentIntent.select(
-        PaymentIntent.id, PaymentIntent.tenant, PaymentIntent.amount_received
-    ).where(
+    found = homes.join(PaymentIntent, on=IS_HOME).where(
         AWAITING,
-        PaymentIntent.amount_received > literal(0),
+        PaymentIntent.books_version > literal(0),
+        OrderAccount.received > literal(0),
         PaymentIntent.buyer_email.is_null(False),
         PaymentIntent.expires_at > now,
         PaymentIntent.id > after,
@@ -43,15 +44,15 @@ def plan() -> None:
     It is due a little later, because the buyer may be paying the rest. It tells what has arrived
     when it is sent. So another part that arrives before needs no mail of its own.
     """
-    after, page = "", list[PaymentIntent]()
+    after, page = "", list[OrderAccount]()
     while page := _paid_in_part.rows(now=clock.now(), after=after):
-        after = page[-1].id
-        told = _told([each.id for each in page])
-        new = [each for each in page if _is_news(each, told[each.id])]
+        after = page[-1].intent_id
+        told = _told([each.intent_id for each in page])
+        new = [each for each in page if _is_news(each, told[each.intent_id])]
         if new:
             with write_transaction():
-                for intent in new:
-                    _plan(intent, told[intent.id])
+                for account in new:
+                    _plan(account, told[account.intent_id])
 
 
 def _told(intent_ids: list[str]) -> dict[str, list[Mail]]:
@@ -64,17 +65,19 @@ def _told(intent_ids: list[str]) -> dict[str, list[Mail]]:
     return of_orders
 
 
-def _is_news(intent: PaymentIntent, told: list[Mail]) -> bool:
+def _is_news(account: OrderAccount, told: list[Mail]) -> bool:
     last = max((mail.amount or 0 for mail in told), default=0)
-    return bool(intent.amount_received > last)
+    return bool(account.received > last)
 
 
-def _plan(intent: PaymentIntent, told: list[Mail]) -> None:
-    of_now = {"amount": intent.amount_received}
+def _plan(account: OrderAccount, told: list[Mail]) -> None:
+    of_now = {"amount": account.received}
     for mail in told:
         if mail.status == MailStatus.WAITING and mail_queue.correct(mail, **of_now):
             return
     if len(told) < MOST:
         due = {"next_attempt_at": clock.now() + mail_queue.WHILE_PAYING}
-        row = mail_queue.new(intent.tenant_id, MailKind.PART_ARRIVED, intent.id, **due, **of_now)
+        row = mail_queue.new(
+            account.tenant_id, MailKind.PART_ARRIVED, account.intent_id, **due, **of_now
+        )
         mail_queue.add([row])

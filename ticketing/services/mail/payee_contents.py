@@ -6,9 +6,9 @@ from ticketing import formats, links
 from ticketing.config import Config
 from ticketing.models.members import Member
 from ticketing.models.notifications import Mail
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import RefundAddress
-from ticketing.models.stray_accounts import Account
 from ticketing.services import chains
 from ticketing.services.mail import cautioned_refunds, order_contents, recipients
 from ticketing.services.mail.values import Facts
@@ -61,7 +61,7 @@ def to_check(mail: Mail, config: Config) -> Facts | None:
     return {"count": count, "refunds_url": url} if count else None
 
 
-def _change(mail: Mail) -> tuple[Account, RefundAddress] | None:
+def _change(mail: Mail) -> tuple[OrderAccount, RefundAddress] | None:
     """Return the payee that a mail is about, and its account."""
     change = RefundAddress.get_or_none(RefundAddress.id == mail.subject)
     if change is None:
@@ -69,7 +69,7 @@ def _change(mail: Mail) -> tuple[Account, RefundAddress] | None:
     return payee_rows.account_of(change, PaymentIntent.get_by_id(change.intent_id)), change
 
 
-def _facts(account: Account, change: RefundAddress, config: Config) -> Facts:
+def _facts(account: OrderAccount, change: RefundAddress, config: Config) -> Facts:
     return {
         **order_contents.of_order(account.order, config),
         "address": formats.shortened(change.address),
@@ -77,7 +77,7 @@ def _facts(account: Account, change: RefundAddress, config: Config) -> Facts:
     }
 
 
-def _former(account: Account, change: RefundAddress) -> str | None:
+def _former(account: OrderAccount, change: RefundAddress) -> str | None:
     """Return the address that a statement would replace, or has replaced."""
     others = [each for each in payee_rows.of(account) if each.id != change.id]
     payees = [each for each in others if each.is_payee]

@@ -15,7 +15,8 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.members import Member
 from ticketing.models.messages import Message
 from ticketing.models.notifications import Mail
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.order_accounts import OrderAccount
+from ticketing.models.payment_intents import PaymentIntent, of_home
 from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.notification_types import Audience
 
@@ -35,7 +36,7 @@ _ADDRESSES: dict[str, Field[Any]] = {
 """Where the address of each kind of subject is."""
 
 _PAID = (PaymentIntent.amount > 0) & PaymentIntent.status.in_(SOLD)
-_PAID_IN_PART = PaymentIntent.amount_received > 0
+_PAID_IN_PART = of_home(OrderAccount.received) > 0
 
 CANCELING = timedelta(minutes=1)
 """The longest time between the cancelation of an order and the end of its transaction."""

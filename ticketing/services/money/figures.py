@@ -30,26 +30,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from peewee import SQL, Case, fn
+from peewee import SQL, fn
 
 from ticketing import clock
 from ticketing.chain.registry import LOOK_ALIKES, REGISTRY, Chain
 from ticketing.constants import IntentStatus
-from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import (
-    FORGIVEN,
-    HAS_MONEY,
-    IS_LIVE,
-    REST,
-    TOLERANT,
-    PaymentIntent,
-)
-from ticketing.models.stray_accounts import StrayAccount
+from ticketing.models.order_accounts import HAS_MONEY, OrderAccount
+from ticketing.models.payment_intents import FORGIVEN, TOLERANT, PaymentIntent
 from ticketing.services import chains
 from ticketing.services.money import collectable, unassigned
 from ticketing.services.money.collectable import NOTHING, Asked, Sum
 from ticketing.services.money.unassigned import Unassigned
-from ticketing.services.orders import accounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,13 +119,12 @@ def forgiven(tenant_id: str) -> Sum:
 def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
     """Return the figures of a tenant from the books. No node is asked."""
     sums = _sums(tenant_id)
-    collected_elsewhere = _collected_elsewhere(tenant_id)
     unknown = unassigned.of_tenant(tenant_id)
     known = chains.states()
     rows = []
     for place in sorted(sums.keys() | unknown.keys()):
         chain_id, token_address = place
-        received, owed, refunded, waived, rest, open_, far = sums.get(place, (0,) * 7)
+        received, kept, open_, owed, far, refunded, waived = sums.get(place, (0,) * 7)
         cursor = chains.cursor_of(known.get(chain_id))
         now = chains.now_on(chain_id, known)
         asked = Asked(tenant_id, chain_id, token_address)
@@ -153,13 +143,13 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
                 look_alike=LOOK_ALIKES[token_address].symbol if is_look_alike else None,
                 as_of=None if cursor is None else cursor.time,
                 received=received,
-                kept=rest - open_,
+                kept=kept,
                 open=open_,
                 owed=owed,
                 out_of_reach=far,
                 refunded=refunded,
                 waived=waived,
-                collected=collected + collected_elsewhere.get(place, 0),
+                collected=collected,
                 to_collect=to_collect,
                 unknown_orders=apart.unknown_orders,
                 unassigned_at_gathering=apart.at_gathering,
@@ -170,69 +160,23 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
 
 
 def _sums(tenant_id: str) -> dict[tuple[int, str], tuple[int, ...]]:
-    """Return (received, owed, refunded, waived, rest, open, out of reach) by chain and token."""
-    # An index has the orders by these columns.
-    of_place = (PaymentIntent.chain_id, PaymentIntent.token_address)
+    """Return (received, kept, open, owed, out of reach, refunded, waived) by chain and token."""
+    # An index has all of it.
+    of_place = (OrderAccount.chain_id, OrderAccount.token_address)
     summed = (
-        PaymentIntent.amount_received,
-        PaymentIntent.refund_due,
-        PaymentIntent.refunded,
-        PaymentIntent.waived,
-        Case(None, [(IS_LIVE, REST)], 0),
+        OrderAccount.received - OrderAccount.out_of_reach,
+        OrderAccount.kept,
+        OrderAccount.open,
+        OrderAccount.due,
+        OrderAccount.out_of_reach,
+        OrderAccount.refunded,
+        OrderAccount.waived,
     )
     rows: Iterable[Any] = (
-        PaymentIntent.select(*of_place, *(fn.SUM(each) for each in summed))
-        .where(PaymentIntent.tenant == tenant_id, HAS_MONEY)
+        OrderAccount.select(*of_place, *(fn.SUM(each) for each in summed))
+        .where(OrderAccount.tenant_id == tenant_id, HAS_MONEY)
         .group_by(*of_place)
         .tuples()
     )
-    by_place: dict[tuple[int, str], tuple[int, ...]] = {}
-
-    def add(place: tuple[int, str], sums: Iterable[Any]) -> None:
-        before = by_place.get(place, (0,) * 7)
-        # Postgres sums as Decimal.
-        by_place[place] = tuple(one + int(other) for one, other in zip(before, sums, strict=True))
-
-    for chain_id, token, received, owed, refunded, waived, open_ in rows:
-        rest = received - refunded - waived - owed
-        add((chain_id, token), (received, owed, refunded, waived, rest, open_, 0))
-    for chain_id, token, *sums in _elsewhere(tenant_id):
-        add((chain_id, token), sums)
-    return by_place
-
-
-def _elsewhere(tenant_id: str) -> Iterable[Any]:
-    """Return the sums of stray accounts, as those of `_sums`."""
-    of_chain = (StrayAccount.chain_id, StrayAccount.token_address)
-    counted = StrayAccount.amount_received - StrayAccount.refunded - StrayAccount.waived
-    far = Case(None, [(~StrayAccount.in_reach & (counted > 0), counted)], 0)
-    summed = (
-        StrayAccount.amount_received - far,
-        StrayAccount.refund_due,
-        StrayAccount.refunded,
-        StrayAccount.waived,
-        counted - far - StrayAccount.refund_due,
-        StrayAccount.unassigned,
-        far,
-    )
-    query = (
-        StrayAccount.select(*of_chain, *(fn.SUM(each) for each in summed))
-        .where(StrayAccount.tenant_id == tenant_id)
-        .group_by(*of_chain)
-        .having(fn.SUM(StrayAccount.amount_received + StrayAccount.refunded) > 0)
-    )
-    rows: Iterable[Any] = query.tuples()
-    return rows
-
-
-def _collected_elsewhere(tenant_id: str) -> dict[tuple[int, str], int]:
-    """Return what was collected of stray accounts, by chain and token."""
-    of_chain = (Collection.chain_id, Collection.token_address)
-    collected = (
-        Collection.select(*of_chain, fn.SUM(Collection.amount))
-        .join(StrayAccount, on=accounts.STRAYS.rows(Collection))
-        .where(Collection.canonical, StrayAccount.tenant_id == tenant_id)
-        .group_by(*of_chain)
-    )
-    rows: Iterable[Any] = collected.tuples()
-    return {(chain_id, token): int(amount) for chain_id, token, amount in rows}
+    # Postgres sums as Decimal.
+    return {(chain_id, token): tuple(map(int, sums)) for chain_id, token, *sums in rows}

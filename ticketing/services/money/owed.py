@@ -8,11 +8,10 @@ from typing import Any
 
 from peewee import SQL, fn
 
+from ticketing.models.order_accounts import TO_REFUND, OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.stray_accounts import Account
 from ticketing.services.money.collectable import Sum
 from ticketing.services.orders import accounts
-from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import payee_states
 
 OLDEST = 3
@@ -45,21 +44,19 @@ class Owed:
 
     networks: Sequence[OwedOn]
     orders: int
-    oldest: Sequence[Account]
+    oldest: Sequence[OrderAccount]
 
 
 def read(tenant_id: str) -> Owed:
     """Return what a tenant owes now."""
-    oldest: list[Account] = []
-    for kind in accounts.KINDS:
-        due = kind.few_of_tenant(tenant_id).where(kind.to_refund)
-        oldest.extend(due.order_by(kind.model.id).limit(OLDEST))
+    due = accounts.of_tenant(tenant_id).where(TO_REFUND)
+    oldest = list(due.order_by(OrderAccount.intent, OrderAccount.id).limit(OLDEST))
     networks = _networks(tenant_id) if oldest else []
     orders = sum(
         each.listed.orders + each.unstated.orders + each.waiting.orders + each.by_hand.orders
         for each in networks
     )
-    return Owed(networks, orders, sorted(oldest, key=accounts.place)[:OLDEST])
+    return Owed(networks, orders, oldest)
 
 
 def names(tenant_id: str, intent_ids: Collection[str]) -> Mapping[str, str]:
@@ -77,28 +74,26 @@ def names(tenant_id: str, intent_ids: Collection[str]) -> Mapping[str, str]:
 def _networks(tenant_id: str) -> Sequence[OwedOn]:
     sums: dict[tuple[int, str], dict[str, Sum]] = {}
     none = dict.fromkeys(("listed", "unstated", "waiting", "by_hand"), Sum())
-    for kind in accounts.KINDS:
-        for chain_id, token_address, *ways, orders, amount in _sums(kind, tenant_id):
-            is_by_hand, is_unstated, waits = ways
-            way = "waiting" if waits else "unstated" if is_unstated else "listed"
-            way = "by_hand" if is_by_hand else way
-            of_place = sums.setdefault((chain_id, token_address), {**none})
-            # Postgres sums as Decimal.
-            of_place[way] += Sum(int(orders), int(amount))
+    for chain_id, token_address, *ways, orders, amount in _sums(tenant_id):
+        is_by_hand, is_unstated, waits = ways
+        way = "waiting" if waits else "unstated" if is_unstated else "listed"
+        way = "by_hand" if is_by_hand else way
+        of_place = sums.setdefault((chain_id, token_address), {**none})
+        # Postgres sums as Decimal.
+        of_place[way] += Sum(int(orders), int(amount))
     return [OwedOn(*place, *found.values()) for place, found in sorted(sums.items())]
 
 
-def _sums(kind: Kind, tenant_id: str) -> Iterable[Any]:
+def _sums(tenant_id: str) -> Iterable[Any]:
     """Return what is due by network, token, and the ways in which it is paid back."""
-    model = kind.model
-    of_place = model.chain_id, model.token_address
-    ways = model.refund_by_hand_at.is_null(False), model.refund_address.is_null()
-    waits = payee_states.waiting(kind).alias("waits")
-    due = fn.SUM(model.refund_due - model.refund_pending)
+    of_place = OrderAccount.chain_id, OrderAccount.token_address
+    ways = OrderAccount.by_hand_at.is_null(False), OrderAccount.refund_address.is_null()
+    waits = payee_states.waiting().alias("waits")
+    due = fn.SUM(OrderAccount.due - OrderAccount.pending)
     query = (
-        kind.few_of_tenant(tenant_id)
-        .select(*of_place, *ways, waits, fn.COUNT(model.id), due)
-        .where(kind.to_refund)
+        accounts.of_tenant(tenant_id)
+        .select(*of_place, *ways, waits, fn.COUNT(OrderAccount.id), due)
+        .where(TO_REFUND)
         .group_by(*of_place, *ways, SQL("waits"))
     )
     rows: Iterable[Any] = query.tuples()

@@ -12,9 +12,9 @@ from ticketing.chain import units
 from ticketing.chain.refunded_events import ListedPayment
 from ticketing.chain.registry import Chain
 from ticketing.constants import PayoutReason
+from ticketing.models.order_accounts import OWING, TO_REFUND, OrderAccount
 from ticketing.models.payment_intents import SET_ASIDE
 from ticketing.models.payouts import PassedId, Payout, PayoutEvent
-from ticketing.models.stray_accounts import Account
 from ticketing.services.money.collectable import Sum
 from ticketing.services.money.payout_lists import (
     ORDERS_PER_TRANSACTION,
@@ -24,7 +24,6 @@ from ticketing.services.money.payout_lists import (
     UnbookedPayment,
 )
 from ticketing.services.orders import accounts
-from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import payee_states, payout_events, payout_ids, witnesses
 
 SHOWN = 100
@@ -49,10 +48,10 @@ class Wanted:
 class Due:
     """An account as it was when it was tried: what it is due, and its payment.
 
-    An order has one account at most in the token on the chain: its home, or a stray account.
+    An order has one account at most in the token on the chain.
     """
 
-    account: Account
+    account: OrderAccount
     due: int
     payment: ListedPayment
 
@@ -66,34 +65,36 @@ class Due:
         return BlockedOrder(self.account.intent_id, self.due, reason, **known)
 
 
-def due(kind: Kind, wanted: Wanted) -> ModelSelect[Any]:
+def due(wanted: Wanted) -> ModelSelect[OrderAccount]:
     """Select the accounts that owe something, final or not."""
-    return kind.few_of_tenant(wanted.tenant_id).where(
-        kind.owing,
-        kind.model.chain_id == wanted.chain.chain_id,
-        kind.model.token_address == wanted.token_address,
+    return accounts.of_tenant(wanted.tenant_id).where(
+        OWING,
+        OrderAccount.chain_id == wanted.chain.chain_id,
+        OrderAccount.token_address == wanted.token_address,
     )
 
 
-def payable(kind: Kind, wanted: Wanted) -> ModelSelect[Any]:
+def payable(wanted: Wanted) -> ModelSelect[OrderAccount]:
     """Select the accounts that can be paid back by the payer, whatever `only` says."""
-    return _ready(kind, wanted).where(~fn.EXISTS(_of_others(kind, wanted)))
+    return _ready(wanted).where(~fn.EXISTS(_of_others(wanted)))
 
 
-def _ready(kind: Kind, wanted: Wanted) -> ModelSelect[Any]:
-    return due(kind, wanted).where(
-        kind.to_refund,
-        kind.model.refund_address.is_null(False),
-        kind.model.refund_by_hand_at.is_null(),
-        ~payee_states.waiting(kind),
+def _ready(wanted: Wanted) -> ModelSelect[OrderAccount]:
+    return due(wanted).where(
+        TO_REFUND,
+        OrderAccount.refund_address.is_null(False),
+        OrderAccount.by_hand_at.is_null(),
+        ~payee_states.waiting(),
         ~SET_ASIDE,
     )
 
 
-def chosen(kind: Kind, wanted: Wanted) -> ModelSelect[Any]:
+def chosen(wanted: Wanted) -> ModelSelect[OrderAccount]:
     """Select those that the call has named."""
-    query = payable(kind, wanted)
-    return query if wanted.only is None else query.where(kind.intent.in_(sorted(wanted.only)))
+    query = payable(wanted)
+    return (
+        query if wanted.only is None else query.where(OrderAccount.intent.in_(sorted(wanted.only)))
+    )
 
 
 def pages(wanted: Wanted) -> Iterator[tuple[list[Due], list[BlockedOrder]]]:
@@ -104,15 +105,14 @@ def pages(wanted: Wanted) -> Iterator[tuple[list[Due], list[BlockedOrder]]]:
         yield _sorted_out(wanted, page)
 
 
-def _page(wanted: Wanted, after: str) -> list[Account]:
-    found: list[Account] = []
-    for kind in accounts.KINDS:
-        query = chosen(kind, wanted).where(kind.intent > after).order_by(kind.intent)
-        found.extend(query.limit(ORDERS_PER_TRANSACTION))
-    return sorted(found, key=accounts.place)[:ORDERS_PER_TRANSACTION]
+def _page(wanted: Wanted, after: str) -> list[OrderAccount]:
+    query = chosen(wanted).where(OrderAccount.intent > after).order_by(OrderAccount.intent)
+    return list(query.limit(ORDERS_PER_TRANSACTION))
 
 
-def _sorted_out(wanted: Wanted, page: Sequence[Account]) -> tuple[list[Due], list[BlockedOrder]]:
+def _sorted_out(
+    wanted: Wanted, page: Sequence[OrderAccount]
+) -> tuple[list[Due], list[BlockedOrder]]:
     free: list[Due] = []
     blocked: list[BlockedOrder] = []
     held, paid = payout_events.paid_elsewhere(page), payout_events.undecided(page)
@@ -139,24 +139,24 @@ def _sorted_out(wanted: Wanted, page: Sequence[Account]) -> tuple[list[Due], lis
     return free, blocked
 
 
-def due_of_each(page: Sequence[Account], payer: str) -> list[Due]:
+def due_of_each(page: Sequence[OrderAccount], payer: str) -> list[Due]:
     """Return the payment of each account by a payer."""
     ids = payout_ids.next_ids(page, payer)
     return [
         Due(
             account,
-            account.refund_due_now,
+            account.due_now,
             ListedPayment(
                 ids[account.id],
                 str(account.refund_address),
-                units.whole_atomic(account.refund_due_now, account.terms.decimals),
+                units.whole_atomic(account.due_now, account.terms.decimals),
             ),
         )
         for account in page
     ]
 
 
-def unknown_ids(found: Sequence[Account]) -> dict[str, list[ListedId]]:
+def unknown_ids(found: Sequence[OrderAccount]) -> dict[int, list[ListedId]]:
     """Return the ids of earlier lists of each account whose use is not known, with their payers."""
     used = [
         fn.EXISTS(
@@ -182,32 +182,31 @@ def unknown_ids(found: Sequence[Account]) -> dict[str, list[ListedId]]:
 
 def held_back(wanted: Wanted) -> list[BlockedOrder]:
     """Return the due orders that the database holds back, at most SHOWN for each reason."""
-    found: list[BlockedOrder] = []
-    for kind in accounts.KINDS:
-        final = due(kind, wanted).where(kind.to_refund)
-        automatic = final.where(kind.model.refund_by_hand_at.is_null())
-        waits = payee_states.waiting(kind)
-        no_payee = automatic.where(~waits, kind.model.refund_address.is_null())
-        not_final = due(kind, wanted).where(kind.model.refund_due == kind.model.refund_pending)
-        found += _named(kind, not_final, PayoutReason.NOT_FINAL)
-        found += _named(
-            kind, final.where(kind.model.refund_by_hand_at.is_null(False)), PayoutReason.BY_HAND
-        )
-        found += _named(kind, no_payee, PayoutReason.NO_PAYEE)
-        found += _waiting(kind, automatic.where(waits))
-        if wanted.only is not None:
-            others = payable(kind, wanted).where(kind.intent.not_in(sorted(wanted.only)))
-            found += _named(kind, others, PayoutReason.NOT_CHOSEN)
+    final = due(wanted).where(TO_REFUND)
+    automatic = final.where(OrderAccount.by_hand_at.is_null())
+    waits = payee_states.waiting()
+    no_payee = automatic.where(~waits, OrderAccount.refund_address.is_null())
+    not_final = due(wanted).where(OrderAccount.due == OrderAccount.pending)
+    by_hand = final.where(OrderAccount.by_hand_at.is_null(False))
+    found = [
+        *_named(not_final, PayoutReason.NOT_FINAL),
+        *_named(by_hand, PayoutReason.BY_HAND),
+        *_named(no_payee, PayoutReason.NO_PAYEE),
+        *_waiting(automatic.where(waits)),
+    ]
+    if wanted.only is not None:
+        others = payable(wanted).where(OrderAccount.intent.not_in(sorted(wanted.only)))
+        found += _named(others, PayoutReason.NOT_CHOSEN)
     return found
 
 
-def _named(kind: Kind, query: ModelSelect[Any], reason: PayoutReason) -> list[BlockedOrder]:
-    rows: Iterable[Account] = query.order_by(kind.intent).limit(SHOWN)
+def _named(query: ModelSelect[OrderAccount], reason: PayoutReason) -> list[BlockedOrder]:
+    rows: Iterable[OrderAccount] = query.order_by(OrderAccount.intent).limit(SHOWN)
     return [BlockedOrder(each.intent_id, owed_now(each), reason) for each in rows]
 
 
-def _waiting(kind: Kind, query: ModelSelect[Any]) -> list[BlockedOrder]:
-    rows: list[Account] = list(query.order_by(kind.intent).limit(SHOWN))
+def _waiting(query: ModelSelect[OrderAccount]) -> list[BlockedOrder]:
+    rows: list[OrderAccount] = list(query.order_by(OrderAccount.intent).limit(SHOWN))
     states = payee_states.of(rows)
     return [
         BlockedOrder(
@@ -220,48 +219,41 @@ def _waiting(kind: Kind, query: ModelSelect[Any]) -> list[BlockedOrder]:
     ]
 
 
-def owed_now(account: Account) -> int:
+def owed_now(account: OrderAccount) -> int:
     """Return what a list leaves out of an account: what is due, or what is not final at all."""
-    return account.refund_due_now or account.refund_due
+    return account.due_now or account.due
 
 
 def total(wanted: Wanted) -> Sum:
     """Return how many accounts are due, and what: see owed_now."""
     found = Sum()
-    for kind in accounts.KINDS:
-        amount = kind.model.refund_due - kind.model.refund_pending
-        sums = due(kind, wanted).select(
-            fn.COUNT(kind.model.id),
-            fn.SUM(amount),
-            fn.SUM(kind.model.refund_due),
-        )
-        is_final = kind.model.refund_due > kind.model.refund_pending
-        for condition, column in ((is_final, 1), (~is_final, 2)):
-            row = sums.where(condition).scalar(as_tuple=True)
-            found += Sum(int(row[0]), int(row[column] or 0))
+    amount = OrderAccount.due - OrderAccount.pending
+    sums = due(wanted).select(fn.COUNT(OrderAccount.id), fn.SUM(amount), fn.SUM(OrderAccount.due))
+    is_final = OrderAccount.due > OrderAccount.pending
+    for condition, column in ((is_final, 1), (~is_final, 2)):
+        row = sums.where(condition).scalar(as_tuple=True)
+        found += Sum(int(row[0]), int(row[column] or 0))
     return found
 
 
 def of_another(wanted: Wanted) -> list[OrderOfAnother]:
     """Return due orders that are on a list of another payer which can be paid."""
-    found: list[OrderOfAnother] = []
-    for kind in accounts.KINDS:
-        listed = _ready(kind, wanted).where(fn.EXISTS(_of_others(kind, wanted)))
-        due_to = {each.intent_id: each for each in listed.order_by(kind.intent).limit(SHOWN)}
-        rows = Payout.select().where(
-            Payout.intent.in_(list(due_to)), _is_of_other(wanted), _of_place(wanted)
-        )
-        latest = {row.intent_id: row for row in rows.order_by(Payout.valid_before)}
-        found += [
-            OrderOfAnother(id_, owed_now(due_to[id_]), row.payer, row.valid_before)
-            for id_, row in latest.items()
-        ]
-    return sorted(found, key=lambda each: each.intent_id)[:SHOWN]
+    listed = _ready(wanted).where(fn.EXISTS(_of_others(wanted)))
+    due_to = {each.intent_id: each for each in listed.order_by(OrderAccount.intent).limit(SHOWN)}
+    rows = Payout.select().where(
+        Payout.intent.in_(list(due_to)), _is_of_other(wanted), _of_place(wanted)
+    )
+    latest = {row.intent_id: row for row in rows.order_by(Payout.valid_before)}
+    found = [
+        OrderOfAnother(id_, owed_now(due_to[id_]), row.payer, row.valid_before)
+        for id_, row in latest.items()
+    ]
+    return sorted(found, key=lambda each: each.intent_id)
 
 
-def _of_others(kind: Kind, wanted: Wanted) -> ModelSelect[Payout]:
+def _of_others(wanted: Wanted) -> ModelSelect[Payout]:
     """Select the payments of an account that are on a list of another payer which can be paid."""
-    return Payout.select(Payout.intent).where(kind.payouts, _is_of_other(wanted))
+    return Payout.select(Payout.intent).where(accounts.at_place(Payout), _is_of_other(wanted))
 
 
 def _is_of_other(wanted: Wanted) -> Expression:

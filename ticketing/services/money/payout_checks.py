@@ -22,7 +22,6 @@ from ticketing.chain.registry import Chain
 from ticketing.constants import PayoutReason
 from ticketing.models.collections import Collection as Collected
 from ticketing.models.payments import Payment
-from ticketing.models.stray_accounts import Account
 from ticketing.services.money import payout_candidates
 from ticketing.services.money.payout_candidates import Due, Wanted
 from ticketing.services.money.payout_lists import BlockedOrder, ListedId
@@ -97,7 +96,7 @@ def _used(
     return found, not errors
 
 
-def _not_final_after_restore(wanted: Wanted, page: Sequence[Due], at: Block) -> dict[str, Refunded]:
+def _not_final_after_restore(wanted: Wanted, page: Sequence[Due], at: Block) -> dict[int, Refunded]:
     """Return an event of each account that is not final, while its list may be unknown.
 
     Every URL is asked. RpcError if one does not answer: it may be the only honest one.
@@ -111,7 +110,7 @@ def _not_final_after_restore(wanted: Wanted, page: Sequence[Due], at: Block) -> 
     owners = payout_ids.owners_of_ids([each.account for each in page])
     read = payout_events.cursor(chain_id) or at
     token = wanted.token_address.lower()
-    found: dict[str, Refunded] = {}
+    found: dict[int, Refunded] = {}
     for url in connect_each(wanted.chain):
         for each in url.payouts.newest_events(sorted(owners), read.number + 1):
             if each.token_address.lower() == token:
@@ -168,28 +167,25 @@ def passing(
     return free, [each.blocked(PayoutReason.TRANSFER_REFUSED) for each in refused]
 
 
-def _atomic(model: Any, page: Sequence[Due], at: Block) -> dict[str, int]:
+def _atomic(model: Any, page: Sequence[Due], at: Block) -> dict[int, int]:
     """Return the sums of payments or of collections up to a block, in atomic units, by account."""
-    by_id: dict[str, Account] = {each.account.id: each.account for each in page}
-    columns = (model.intent, model.stray)
+    decimals = {each.account.id: each.account.token_decimals for each in page}
     rows: Iterable[Any] = (
-        model.select(*columns, fn.SUM(model.amount), fn.SUM(model.dust))
+        model.select(model.account, fn.SUM(model.amount), fn.SUM(model.dust))
         .where(
-            model.intent.in_([account.intent_id for account in by_id.values()]),
+            model.account.in_(list(decimals)),
             model.canonical,
             # A purchase may have booked a payment in a newer block than the worker has read.
             model.block_number <= at.number,
         )
-        .group_by(*columns)
+        .group_by(model.account)
         .tuples()
     )
-    found: dict[str, int] = {}
-    for intent_id, stray, amount, dust in rows:
-        account = by_id.get(stray or intent_id)
-        if account is not None:
-            # Postgres returns a sum as a Decimal.
-            found[account.id] = units.to_atomic(int(amount), account.terms.decimals) + int(dust)
-    return found
+    # Postgres returns a sum as a Decimal.
+    return {
+        account_id: units.to_atomic(int(amount), decimals[account_id]) + int(dust)
+        for account_id, amount, dust in rows
+    }
 
 
 def _if_behind_again(ask: Callable[[], T]) -> T:

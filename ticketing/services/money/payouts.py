@@ -36,9 +36,9 @@ from ticketing.chain.registry import Chain
 from ticketing.constants import MAX_SAFE_INTEGER, PayoutReason
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable, FieldMessage, Invalid
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payouts import Payout
-from ticketing.models.stray_accounts import Account
 from ticketing.services import chains, counters, node_slots, stated_addresses
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
@@ -54,7 +54,6 @@ from ticketing.services.money.payout_lists import (
     PayoutPreview,
     PreviewOrder,
 )
-from ticketing.services.orders import accounts
 from ticketing.services.payments import (
     fresh_look,
     payee_changes,
@@ -311,9 +310,7 @@ def _still_due(wanted: Wanted, chosen: Sequence[Due]) -> list[Due]:
     """Lock the orders that were chosen. Return those whose accounts have not changed."""
     ids = [each.account.intent_id for each in chosen]
     settlement.lock_rows(ids)
-    now: list[Account] = []
-    for kind in accounts.KINDS:
-        now.extend(payout_candidates.payable(kind, wanted).where(kind.intent.in_(ids)))
+    now = list(payout_candidates.payable(wanted).where(OrderAccount.intent.in_(ids)))
     held = payout_events.undecided(now).keys() | payout_events.paid_elsewhere(now).keys()
     free = [each for each in now if each.id not in held]
     payments = {

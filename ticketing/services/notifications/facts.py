@@ -17,9 +17,9 @@ from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.models.members import Member
 from ticketing.models.messages import Message
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import RefundAddress
-from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.ticket_types import StockCount
 from ticketing.models.vouchers import Voucher
 from ticketing.notification_types import NotificationType
@@ -130,27 +130,27 @@ def intent_chain_changed(
     return NotificationType.INTENT_CHAIN_CHANGED, data
 
 
-def stray_seen(account: StrayAccount) -> Fact:
+def stray_seen(account: OrderAccount) -> Fact:
     """Money arrived that is not on the chain, or not in the token, of its intent."""
     data = {
         "intent_id": account.intent_id,
         "event_id": account.order.event_id,
         "chain_id": account.chain_id,
         "token_address": account.token_address,
-        "amount": account.amount_received,
+        "amount": account.received,
     }
     return NotificationType.STRAY_SEEN, data
 
 
-def refund_due(account: Account, due_before: int) -> list[Fact]:
+def refund_due(account: OrderAccount, due_before: int) -> list[Fact]:
     """A refund can be paid now, while `due_before` said that none could."""
-    due = account.refund_due_now
+    due = account.due_now
     if due_before > 0 or due <= 0:
         return []
     return [(NotificationType.REFUND_DUE, _refund(account, due))]
 
 
-def refund_address_changed(account: Account, change: RefundAddress) -> Fact:
+def refund_address_changed(account: OrderAccount, change: RefundAddress) -> Fact:
     """A payee was stated, counts from now on, or ended: `status` says which.
 
     `source`: who decided it. It has no address: the order shows that.
@@ -166,7 +166,7 @@ def refund_address_changed(account: Account, change: RefundAddress) -> Fact:
     return NotificationType.REFUND_ADDRESS_CHANGED, data
 
 
-def refund_settled(account: Account, amount: int, tx_hash: str, *, automatic: bool) -> Fact:
+def refund_settled(account: OrderAccount, amount: int, tx_hash: str, *, automatic: bool) -> Fact:
     """A transfer counts as a refund of this amount, in micro-units.
 
     `automatic`: the worker found it, because it was listed for its payer. Nobody named it.
@@ -175,7 +175,7 @@ def refund_settled(account: Account, amount: int, tx_hash: str, *, automatic: bo
     return NotificationType.REFUND_SETTLED, data
 
 
-def refund_waived(account: Account, amount: int) -> Fact:
+def refund_waived(account: OrderAccount, amount: int) -> Fact:
     """The organizer wrote off this amount, in micro-units."""
     return NotificationType.REFUND_WAIVED, _refund(account, amount)
 
@@ -288,7 +288,7 @@ def _intent(intent: PaymentIntent) -> Data:
     }
 
 
-def _refund(account: Account, amount: int) -> Data:
+def _refund(account: OrderAccount, amount: int) -> Data:
     return {
         "intent_id": account.intent_id,
         "event_id": account.order.event_id,

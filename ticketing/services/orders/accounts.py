@@ -1,169 +1,205 @@
-"""Find the accounts of orders: the home of each, and its stray accounts."""
+"""Find the accounts of orders, and write them. The lock of an account is that of its order."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
-from peewee import JOIN, Expression, ModelSelect, fn
+from peewee import JOIN, Expression, ModelSelect
 
-from ticketing.constants import SOLD
+from ticketing.constants import LIVE, SOLD, WATCH_AFTER_END, IntentStatus
 from ticketing.errors import NoRefundDue
-from ticketing.models.base import literal
-from ticketing.models.payment_intents import (
-    OWING,
-    REFUNDED,
-    TO_REFUND,
-    WAIVED,
-    PaymentIntent,
-)
-from ticketing.models.payouts import Payout, PayoutEvent
-from ticketing.models.stray_accounts import (
-    STRAY_OWING,
-    STRAY_REFUNDED,
-    STRAY_TO_REFUND,
-    STRAY_WAIVED,
-    Account,
-    StrayAccount,
-)
+from ticketing.models.order_accounts import OWING, OrderAccount
+from ticketing.models.order_networks import OrderNetwork
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.prepared import Prepared, new_row, prepared_insert
 from ticketing.models.wallets import Wallet
 
+_insert = prepared_insert(OrderAccount)
 
-@dataclass(frozen=True)
-class Kind:
-    """One of the two tables of accounts, for queries that ask both in turn.
 
-    `intent` and `stray` are the columns that its own rows (payments, refunds and so on) have.
-    `owing`, `to_refund`, `waived` and `refunded` are conditions with partial indexes by tenant.
+def open_home(intent: PaymentIntent, columns: Mapping[str, Any]) -> None:
+    """Store the account that a new order is paid in, with these terms."""
+    home = new_row(
+        OrderAccount,
+        {
+            "intent": intent.id,
+            "chain_id": intent.chain_id,
+            "token_address": intent.token_address,
+            "tenant_id": intent.tenant_id,
+            "event_id": intent.event_id,
+            "wallet_id": intent.wallet_id,
+            "address": intent.address,
+            **columns,
+        },
+    )
+    _insert(home)
+    home.intent = intent
+    intent.accounts = [home]
+
+
+def new(
+    intent: PaymentIntent, network: OrderNetwork, *, is_option: bool, in_reach: bool, **columns: Any
+) -> OrderAccount:
+    """Return another account of an order, on a network. It is not stored."""
+    return OrderAccount(
+        intent=intent,
+        chain_id=network.chain_id,
+        token_address=network.token_address,
+        tenant_id=intent.tenant_id,
+        event_id=intent.event_id,
+        wallet_id=intent.wallet_id,
+        address=intent.address,
+        symbol=network.symbol,
+        token_decimals=network.decimals,
+        required_confirmations=network.required_confirmations,
+        is_option=is_option,
+        in_reach=in_reach,
+        **state_of(intent),
+        **columns,
+    )
+
+
+def store(account: OrderAccount) -> None:
+    """Store a new account of a locked order."""
+    intent = account.order
+    account.save(force_insert=True)
+    intent.accounts = [*intent.accounts, account]
+
+
+def state_of(intent: PaymentIntent) -> dict[str, datetime | None]:
+    """Return what the accounts of an order know of its state: see OrderAccount.
+
+    A live order is watched, and one that has ended as long as its home.
     """
-
-    model: Any
-    intent: Any
-    stray: Any
-    owing: Expression
-    to_refund: Expression
-    waived: Expression
-    refunded: Expression
-
-    def few_of_tenant(self, tenant_id: str) -> ModelSelect[Any]:
-        """Select a tenant's accounts, for a further condition that few of them meet.
-
-        The partial indexes for such conditions contain these expressions. Each account has its
-        order.
-        """
-        if self.model is StrayAccount:
-            query = StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent)
-            return query.where(StrayAccount.tenant_id == tenant_id)
-        return PaymentIntent.select().where(fn.LOWER(PaymentIntent.tenant) == tenant_id)
-
-    def owing_tenants(self) -> Iterator[str]:
-        """Yield the tenants that owe something, one after another, each by a look into an index."""
-        tenant = self.model.tenant_id
-        if self.model is PaymentIntent:
-            tenant = fn.LOWER(PaymentIntent.tenant)
-        after = ""
-        while True:
-            later = self.model.select(tenant).where(self.owing, tenant > after)
-            row = later.order_by(tenant).limit(1).tuples().first()
-            if row is None:
-                return
-            after = row[0]
-            yield after
-
-    def rows(self, model: Any) -> Expression:
-        """Return the condition that a row belongs to the account: of payments, refunds, waivers,
-        refund addresses or collections.
-        """
-        found: Expression = (model.intent == self.intent) & (model.stray == self.stray)
-        return found
-
-    @property
-    def payouts(self) -> Expression:
-        """The condition that a payout belongs to the account. It has no other with this place."""
-        return self._at_place(Payout)
-
-    @property
-    def payout_events(self) -> Expression:
-        """The condition that a payment by a list belongs to the account."""
-        return self._at_place(PayoutEvent)
-
-    def _at_place(self, model: Any) -> Expression:
-        of_place = model.chain_id == self.model.chain_id
-        of_place &= model.token_address == self.model.token_address
-        found: Expression = (model.intent == self.intent) & of_place
-        return found
+    collectable_at = None
+    if intent.status == IntentStatus.CONFIRMED:
+        collectable_at = intent.confirmed_at
+    elif intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED) and intent.accounts:
+        collectable_at = intent.ended_at + WATCH_AFTER_END
+    return {
+        "watch_until": None if intent.status in LIVE else intent.home.watch_until,
+        "sold_at": intent.confirmed_at,
+        "collectable_at": collectable_at,
+    }
 
 
-HOMES = Kind(PaymentIntent, PaymentIntent.id, literal(""), OWING, TO_REFUND, WAIVED, REFUNDED)
-STRAYS = Kind(
-    StrayAccount,
-    StrayAccount.intent,
-    StrayAccount.id,
-    STRAY_OWING,
-    STRAY_TO_REFUND,
-    STRAY_WAIVED,
-    STRAY_REFUNDED,
-)
-KINDS = (HOMES, STRAYS)
+def differs(account: OrderAccount, columns: Mapping[str, Any]) -> bool:
+    """Return whether an account has another value in one of these columns."""
+    return any(getattr(account, name) != value for name, value in columns.items())
 
 
-def place(account: Account) -> tuple[str, bool]:
-    """Return where an account stands in a list of both kinds: a stray comes after its order.
+def write(account: OrderAccount, columns: Mapping[str, Any]) -> None:
+    """Write what is new of the columns of an account of a locked order."""
+    changes = {name: value for name, value in columns.items() if getattr(account, name) != value}
+    if changes:
+        OrderAccount.update(changes).where(OrderAccount.id == account.id).execute()
+        for name, value in changes.items():
+            setattr(account, name, value)
 
-    Both lists are ordered by id in the database, whose order of signs may be another one than
-    Python's. The ids of orders are in one order everywhere.
+
+def note_change(intent: PaymentIntent) -> None:
+    """Count a change of what the accounts of a locked order hold."""
+    intent.books_version += 1
+    columns = {PaymentIntent.books_version: intent.books_version}
+    PaymentIntent.update(columns).where(PaymentIntent.id == intent.id).execute()
+
+
+def read(intents: Iterable[PaymentIntent]) -> None:
+    """Read the accounts of orders, with one statement for all."""
+    found: dict[str, list[OrderAccount]] = {}
+    by_id = {str(each.id): each for each in intents if each.chain_id is not None}
+    if by_id:
+        rows: list[OrderAccount] = _of_intents.rows(intent_ids=tuple(by_id))
+        for account in rows:
+            account.intent = by_id[account.intent_id]
+            found.setdefault(account.intent_id, []).append(account)
+    for intent_id, intent in by_id.items():
+        intent.accounts = found[intent_id]
+
+
+@Prepared
+def _of_intents(intent_ids: Any) -> ModelSelect[OrderAccount]:
+    query = OrderAccount.select().where(OrderAccount.intent.in_(intent_ids))
+    return query.order_by(OrderAccount.id)
+
+
+def of_tenant(tenant_id: str) -> ModelSelect[OrderAccount]:
+    """Select the accounts of a tenant with their orders, for a condition that few of them meet.
+
+    There are partial indexes by tenant for such conditions, and none for all accounts.
     """
-    return account.intent_id, bool(account.stray)
+    query = OrderAccount.select(OrderAccount, PaymentIntent).join(PaymentIntent)
+    return query.where(OrderAccount.tenant_id == tenant_id)
 
 
-def at(chain_id: int, token_address: str, addresses: Collection[str]) -> dict[str, Account]:
+def owing_tenants() -> Iterator[str]:
+    """Yield the tenants that owe something, one after another, each by a look into an index."""
+    tenant, after = OrderAccount.tenant_id, ""
+    while True:
+        later = OrderAccount.select(tenant).where(OWING, tenant > after).order_by(tenant)
+        row = later.limit(1).tuples().first()
+        if row is None:
+            return
+        after = row[0]
+        yield after
+
+
+def at_place(model: Any) -> Expression:
+    """Return the condition that a payout, or a payment by a list, is one of the account."""
+    found: Expression = (
+        (model.intent == OrderAccount.intent)
+        & (model.chain_id == OrderAccount.chain_id)
+        & (model.token_address == OrderAccount.token_address)
+    )
+    return found
+
+
+def place(account: OrderAccount) -> tuple[str, int]:
+    """Return where an account stands in a list: by its order, then as it was opened."""
+    return account.intent_id, int(account.id)
+
+
+def at(chain_id: int, token_address: str, addresses: Collection[str]) -> dict[str, OrderAccount]:
     """Return the accounts for a token on a chain that have some of these addresses, by address.
 
-    Each has its order's wallet.
+    Each has its order, with the wallet.
     """
-    wanted = list(addresses)
-    homes = (
-        PaymentIntent.select(PaymentIntent, Wallet)
+    query = (
+        OrderAccount.select(OrderAccount, PaymentIntent, Wallet)
+        .join(PaymentIntent)
         .join(Wallet, JOIN.LEFT_OUTER)
         .where(
-            PaymentIntent.address.in_(wanted),
-            PaymentIntent.chain_id == chain_id,
-            PaymentIntent.token_address == token_address,
+            OrderAccount.address.in_(list(addresses)),
+            OrderAccount.chain_id == chain_id,
+            OrderAccount.token_address == token_address,
         )
     )
-    strays = (
-        StrayAccount.select(StrayAccount, PaymentIntent, Wallet)
-        .join(PaymentIntent)
-        .join(Wallet)
-        .where(
-            StrayAccount.address.in_(wanted),
-            StrayAccount.chain_id == chain_id,
-            StrayAccount.token_address == token_address,
-        )
-    )
-    found: list[Account] = [*homes, *strays]
-    return {each.terms.address: each for each in found}
+    return {account.address: account for account in query}
 
 
 def named(
     intent: PaymentIntent, chain_id: int | None, token_address: str | None = None
-) -> Account | None:
+) -> OrderAccount | None:
     """Return the account of an order on a chain, by default its home. None: it has none there.
 
-    A chain may have several, for different tokens. Without a token it is the one that the order can
-    be paid in, else the first.
+    A chain may have several, for different tokens. Without a token it is the home, else the one
+    that the order can be paid in, else the first. Of a free order, the home has no money.
     """
-    every: list[Account] = [intent, *strays_of(intent)]
     wanted = intent.chain_id if chain_id is None else chain_id
-    found = [each for each in every if each.chain_id == wanted]
+    if wanted is None:
+        return intent.home
+    found = [each for each in intent.accounts if each.chain_id == wanted]
     if token_address is not None:
         token = token_address.lower()
-        found = [each for each in found if (each.token_address or "").lower() == token]
-    return min(found, key=_cannot_be_home, default=None)
+        found = [each for each in found if each.token_address.lower() == token]
+    return min(found, key=lambda each: (not each.is_home, not each.is_option), default=None)
 
 
-def owing(intent: PaymentIntent, chain_id: int | None, token_address: str | None = None) -> Account:
+def owing(
+    intent: PaymentIntent, chain_id: int | None, token_address: str | None = None
+) -> OrderAccount:
     """Return the account whose refund somebody names: see `named`. NoRefundDue: there is none."""
     account = named(intent, chain_id, token_address)
     if account is None:
@@ -171,41 +207,15 @@ def owing(intent: PaymentIntent, chain_id: int | None, token_address: str | None
     return account
 
 
-def in_audit(account: Account) -> dict[str, Any]:
+def in_audit(account: OrderAccount) -> dict[str, Any]:
     """Return what an entry of the audit log says besides the order: nothing of the home."""
-    if not account.stray:
+    if account.is_home:
         return {}
     return {"chain_id": account.chain_id, "token_address": account.token_address}
 
 
-def _cannot_be_home(account: Account) -> bool:
-    return isinstance(account, StrayAccount) and not account.is_option
-
-
-def strays_of(intent: PaymentIntent) -> Sequence[StrayAccount]:
-    """Return the stray accounts of an order, by id. Without any, nothing is read."""
-    if not intent.strays_version:
-        return ()
-    found = list(StrayAccount.select().where(StrayAccount.intent == intent.id))
-    for account in found:
-        account.intent = intent
-    return sorted(found, key=lambda account: str(account.id))
-
-
 def has_money(order: PaymentIntent) -> bool:
     """Return whether money was received for an order. It may be undone, or sent back."""
-    if order.amount_received > 0 or (order.amount > 0 and order.status in SOLD):
+    if order.amount > 0 and order.status in SOLD:
         return True
-    return any(account.amount_received > 0 for account in strays_of(order))
-
-
-def of_intents(intents: Iterable[PaymentIntent]) -> dict[str, Sequence[StrayAccount]]:
-    """Return the stray accounts of each order, by the order's id. Without any, nothing is read."""
-    by_id = {intent.id: intent for intent in intents if intent.strays_version}
-    found: dict[str, list[StrayAccount]] = {}
-    if by_id:
-        rows = StrayAccount.select().where(StrayAccount.intent.in_(list(by_id)))
-        for account in rows.order_by(StrayAccount.id):
-            account.intent = by_id[account.intent_id]
-            found.setdefault(account.intent_id, []).append(account)
-    return dict(found)
+    return any(account.received > 0 for account in order.accounts)

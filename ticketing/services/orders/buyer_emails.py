@@ -169,6 +169,6 @@ def _replace(intent: PaymentIntent, email: str) -> None:
 def _kind(intent: PaymentIntent) -> MailKind:
     if intent.status == IntentStatus.CONFIRMED:
         return MailKind.ORDER_CONFIRMED
-    if intent.refund_due_now > 0:
+    if intent.home.due_now > 0:
         return MailKind.REFUND_DUE
     return MailKind.ORDER_PLACED

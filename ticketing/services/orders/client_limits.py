@@ -39,7 +39,7 @@ from ticketing.services.orders.holds import Held
 _PAID = (IntentStatus.PROCESSING, IntentStatus.CONFIRMED, IntentStatus.REVERSED)
 
 _ENDED_UNPAID = PaymentIntent.status.in_([IntentStatus.EXPIRED, IntentStatus.CANCELED]) & (
-    PaymentIntent.amount_received == 0
+    PaymentIntent.books_version == 0
 )
 
 _instant: Callable[[Any], Any] = UtcDateTimeField().python_value
@@ -68,7 +68,7 @@ def _all_orders(event_id: Any) -> ModelSelect[PaymentIntent]:
     )
     here = PaymentIntent.event == event_id
     unpaid_here = here & AWAITING
-    is_unpaid = PaymentIntent.amount_received == 0
+    is_unpaid = PaymentIntent.books_version == 0
     paid = here & (PaymentIntent.amount > 0) & PaymentIntent.status.in_(_PAID)
     return PaymentIntent.select(
         fn.COUNT(PaymentIntent.id).alias("orders"),

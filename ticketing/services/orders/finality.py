@@ -25,7 +25,8 @@ from ticketing.chain.registry import REGISTRY
 from ticketing.constants import DOORS_BEFORE_START, IntentStatus
 from ticketing.models.base import literal
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import UNSETTLED, PaymentIntent
+from ticketing.models.order_accounts import OrderAccount
+from ticketing.models.payment_intents import IS_HOME, UNSETTLED, PaymentIntent
 from ticketing.models.tenants import Tenant
 
 DOORS_AHEAD = timedelta(hours=24)
@@ -43,12 +44,13 @@ def early_enough(chain_id: int, as_of: Block) -> ModelSelect[PaymentIntent]:
     Example: the cursor is at block 100, from Monday 18:00. An order was paid in block 100. With
     `early_confirmations` 1 it is selected if the doors open after Tuesday 18:00.
     """
-    depth = PaymentIntent.early_confirmations - 1
+    depth = OrderAccount.early_confirmations - 1
     # Not a join: Postgres would begin with the tenants, of which there may be more than orders.
     is_sold_at_door = PaymentIntent.sold_by.is_null(False)
     is_allowed = Tenant.early_confirmation & (is_sold_at_door | _is_day_ahead(as_of))
     of_event = Event.select(is_allowed).join(Tenant)
-    return PaymentIntent.select(PaymentIntent.id).where(
+    homes = PaymentIntent.select(PaymentIntent.id).join(OrderAccount, on=IS_HOME)
+    return homes.where(
         PaymentIntent.chain_id == chain_id,
         UNSETTLED,
         PaymentIntent.status == literal(IntentStatus.PROCESSING),
@@ -63,7 +65,7 @@ def is_early_enough(intent: PaymentIntent, paid_block: int | None, as_of: Block)
 
     It reads the event and the tenant, if the block is deep enough.
     """
-    early = intent.early_confirmations
+    early = intent.home.early_confirmations
     if early is None or paid_block is None or intent.ended_at is not None:
         return False
     if paid_block + early - 1 > as_of.number:
@@ -89,14 +91,14 @@ def blocks_needed(intent: PaymentIntent) -> int:
 
     It reads the event and the tenant, as settlement does with the time of the block.
     """
-    event, early = intent.event, intent.early_confirmations
+    event, early = intent.event, intent.home.early_confirmations
     is_early = (
         early is not None
         and intent.ended_at is None
         and intent.tenant.early_confirmation
         and (intent.sold_by is not None or event.doors_open > clock.now() + DOORS_AHEAD)
     )
-    return (early if is_early else intent.required_confirmations) or 0
+    return (early if is_early else intent.home.required_confirmations) or 0
 
 
 def seconds_left(intent: PaymentIntent) -> int:
@@ -105,7 +107,8 @@ def seconds_left(intent: PaymentIntent) -> int:
     Example: Base has a block every 2 seconds. An order was confirmed with 1 of 30 blocks 18 seconds
     ago. 29 * 2 - 18 = 40 are left.
     """
-    blocks = (intent.required_confirmations or 0) - (intent.early_confirmations or 0)
+    home = intent.home
+    blocks = (home.required_confirmations or 0) - (home.early_confirmations or 0)
     seconds = blocks * (_block_seconds(intent) or _USUAL_BLOCK_SECONDS)
     ends = intent.confirmed_at + timedelta(seconds=seconds)
     left: timedelta = ends - clock.now()

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from peewee import ModelSelect
+from peewee import ModelSelect, fn
 
 from ticketing import ids
 from ticketing.chain import eip681, registry, units
@@ -15,19 +15,19 @@ from ticketing.constants import MAX_PAYMENTS_SHOWN, Flag, IntentStatus
 from ticketing.errors import NotFound
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event, only_event
+from ticketing.models.order_accounts import OrderAccount, PaymentTerms
 from ticketing.models.order_networks import OrderNetwork, PaymentOption
 from ticketing.models.payment_intents import (
     AWAITING,
     FLAGGED,
+    IS_HOME,
     UNSETTLED,
     PaymentIntent,
-    PaymentTerms,
     flag_bits,
 )
 from ticketing.models.payments import Payment
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
-from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.tenants import Tenant
 from ticketing.services import chains
 from ticketing.services.orders import accounts, admissions, answers, items, payees_shown
@@ -102,7 +102,7 @@ def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
     The partial indexes for such conditions contain this expression. The indexes on all intents do
     not, so the database cannot choose them.
     """
-    return accounts.HOMES.few_of_tenant(tenant_id)
+    return PaymentIntent.select().where(fn.LOWER(PaymentIntent.tenant) == tenant_id)
 
 
 def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
@@ -187,9 +187,11 @@ def oldest(chain_id: int) -> PaymentIntent | None:
     """Return the oldest intent on a chain, None if there is none."""
     # Search the intents in three parts, because each part has an index by chain. Ordered by id
     # only, the search might read the intents of all chains.
-    parts = (AWAITING, UNSETTLED, PaymentIntent.watch_until.is_null(False))
     of_chain = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id)
-    firsts = [of_chain.where(part).order_by(PaymentIntent.created_at).first() for part in parts]
+    ended = PaymentIntent.select().join(OrderAccount, on=IS_HOME)
+    ended = ended.where(OrderAccount.chain_id == chain_id, OrderAccount.watch_until.is_null(False))
+    parts = of_chain.where(AWAITING), of_chain.where(UNSETTLED), ended
+    firsts = [part.order_by(PaymentIntent.created_at).first() for part in parts]
     candidates = [intent for intent in firsts if intent is not None]
     return min(candidates, key=lambda intent: str(intent.id), default=None)
 
@@ -221,9 +223,9 @@ def largest_payments_of(intent: PaymentIntent) -> Sequence[Payment]:
 
 def _add_tokens(intent: PaymentIntent, found: Sequence[Payment]) -> None:
     """Set the token of each payment: the one of its account."""
-    of_strays = {account.id: account.token_address for account in accounts.strays_of(intent)}
+    tokens = {account.id: account.token_address for account in intent.accounts}
     for payment in found:
-        payment.token_address = of_strays.get(payment.stray, intent.terms.token_address)
+        payment.token_address = tokens[payment.account_id]
 
 
 def count_payments(intent: PaymentIntent, shown: Sequence[Payment]) -> int:
@@ -242,42 +244,47 @@ def add_payment_details(intents: Sequence[PaymentIntent]) -> None:
     items.read_vouchers(intents)
     asks_chains = any(intent.paid_block is not None or intent.networks for intent in intents)
     states = chains.states() if asks_chains else {}
-    strays = accounts.of_intents(intents)
+    unread = [intent for intent in intents if "accounts" not in vars(intent)]
+    accounts.read(unread)
     payees = payees_shown.of(intents)
-    refunds = _refunds_of([each.id for each in intents if each.refunded or each.id in strays])
+    refunds = _refunds_of([each for each in intents if _was_refunded(each)])
     for intent in intents:
         intent.atomic_amount = intent.payment_uri = None
         intent.payment_options = ()
         intent.confirmations = 0
-        intent.refunds = refunds[intent.id]
-        intent.payee = payees.get(intent.id, payees_shown.NONE)
-        every = strays.get(intent.id, ())
-        intent.strays = [account for account in every if account.amount_received]
-        for account in intent.strays:
+        for account in intent.accounts:
             account.refunds = refunds[account.id]
             account.payee = payees.get(account.id, payees_shown.NONE)
+        intent.strays = [each for each in intent.stray_accounts if each.received]
+        intent.refunds, intent.payee = (), payees_shown.NONE
         if intent.chain_id is not None:
-            _add_payment_details(intent, states, every)
+            home = intent.home
+            intent.refunds, intent.payee = home.refunds, home.payee
+            _add_payment_details(intent, states)
 
 
-def _refunds_of(intent_ids: Sequence[str]) -> Mapping[str, Sequence[Refund]]:
+def _was_refunded(intent: PaymentIntent) -> bool:
+    """Return whether an order may have refunds: those of strays are always looked for."""
+    return any(account.refunded or not account.is_home for account in intent.accounts)
+
+
+def _refunds_of(intents: Sequence[PaymentIntent]) -> Mapping[int, Sequence[Refund]]:
     """Return the refunds that were paid for each account, by its id, the oldest first."""
-    refunds: dict[str, list[Refund]] = defaultdict(list)
-    if intent_ids:
-        paid = Refund.select().where(Refund.intent.in_(list(intent_ids)), Refund.canonical)
-        for refund in paid.order_by(Refund.id):
-            refunds[refund.stray or refund.intent_id].append(refund)
+    refunds: dict[int, list[Refund]] = defaultdict(list)
+    if intents:
+        of_orders = Refund.intent.in_([each.id for each in intents])
+        for refund in Refund.select().where(of_orders, Refund.canonical).order_by(Refund.id):
+            refunds[refund.account_id].append(refund)
     return refunds
 
 
 def _add_payment_details(
     intent: PaymentIntent,
     states: Mapping[int, ChainState],
-    strays: Sequence[StrayAccount],
 ) -> None:
     terms = intent.terms
     intent.atomic_amount = units.to_atomic(intent.amount, terms.decimals)
-    of_chain = {account.chain_id: account for account in strays if account.is_option}
+    of_chain = {each.chain_id: each for each in intent.stray_accounts if each.is_option}
     intent.payment_options = [
         _option(intent, each, _due_on(intent, each, states, of_chain.get(each.chain_id)))
         for each in intent.networks or (_home(terms),)
@@ -291,7 +298,7 @@ def _add_payment_details(
         intent.confirmations = max(0, (head or 0) - intent.paid_block + 1)
     if intent.status == IntentStatus.CONFIRMED:
         # A purchase may have read newer blocks than the worker.
-        least = intent.early_confirmations if intent.early else terms.required_confirmations
+        least = intent.home.early_confirmations if intent.early else terms.required_confirmations
         intent.confirmations = max(intent.confirmations, least or 0)
 
 
@@ -307,7 +314,7 @@ def _option(intent: PaymentIntent, network: OrderNetwork, due: int | None) -> Pa
     """Return how an intent can be paid on a network. `due`: None if it cannot be now."""
     uri = None
     if due is not None:
-        address = intent.terms.address
+        address = str(intent.address)
         uri = eip681.payment_uri(network.chain_id, network.token_address, address, due)
     return PaymentOption(
         chain_id=network.chain_id,
@@ -326,7 +333,7 @@ def _due_on(
     intent: PaymentIntent,
     network: OrderNetwork,
     states: Mapping[int, ChainState],
-    account: StrayAccount | None,
+    account: OrderAccount | None,
 ) -> int | None:
     """Return what is missing on a network, in atomic units. None: do not pay there now.
 

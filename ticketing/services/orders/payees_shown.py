@@ -28,21 +28,21 @@ class Payee:
 NONE = Payee()
 
 
-def of(intents: Iterable[PaymentIntent]) -> Mapping[str, Payee]:
+def of(intents: Iterable[PaymentIntent]) -> Mapping[int, Payee]:
     """Return the payees of orders, by the id of the account. Without any, nothing is read."""
     wanted = [intent.id for intent in intents if intent.payees_version]
     found = current(wanted) if wanted else {}
     return {account_id: _shown(rows) for account_id, rows in found.items()}
 
 
-def current(intent_ids: Collection[str]) -> Mapping[str, list[RefundAddress]]:
+def current(intent_ids: Collection[str]) -> Mapping[int, list[RefundAddress]]:
     """Return the payees that count and the statements that wait, by the id of the account."""
     rows = RefundAddress.select().where(
         RefundAddress.intent.in_(list(intent_ids)), RefundAddress.replaced_at.is_null()
     )
-    found: dict[str, list[RefundAddress]] = {}
+    found: dict[int, list[RefundAddress]] = {}
     for row in rows.order_by(RefundAddress.id):
-        found.setdefault(row.stray or row.intent_id, []).append(row)
+        found.setdefault(row.account_id, []).append(row)
     return found
 
 

@@ -22,10 +22,10 @@ from ticketing.constants import MAX_PAYMENTS_SHOWN, RECEIPT_NOTICE
 from ticketing.db.connection import snapshot
 from ticketing.models.billing import Billing
 from ticketing.models.events import Event
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
-from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.tenants import Tenant
 from ticketing.services import chains
 from ticketing.services.orders import billing, intents
@@ -133,52 +133,47 @@ def _buyer(bill: Billing, intent: PaymentIntent) -> Buyer:
 
 def _accounts(intent: PaymentIntent, config: Config) -> list[AccountReceipt]:
     """Return the home of an order, if it costs something, and then where it received more."""
-    largest: dict[str, list[Payment]] = defaultdict(list)
+    largest: dict[int, list[Payment]] = defaultdict(list)
     for payment in intents.largest_payments_of(intent):
         if payment.canonical:
-            largest[payment.stray].append(payment)
+            largest[payment.account_id].append(payment)
     listed = sum(map(len, largest.values()))
     counts = _counts(intent) if listed == MAX_PAYMENTS_SHOWN else {}
-    every: list[Account] = [*([] if intent.chain_id is None else [intent]), *intent.strays]
-    return [_account(each, largest[each.stray], counts, config) for each in every]
+    every = [*([] if intent.chain_id is None else [intent.home]), *intent.strays]
+    return [_account(each, largest[each.id], counts, config) for each in every]
 
 
-def _counts(intent: PaymentIntent) -> Mapping[str, int]:
-    """Return how many payments each account of an order has, by the `stray` of its rows."""
+def _counts(intent: PaymentIntent) -> Mapping[int, int]:
+    """Return how many payments each account of an order has, by its id."""
     query = (
-        Payment.select(Payment.stray, fn.COUNT(Payment.id))
+        Payment.select(Payment.account, fn.COUNT(Payment.id))
         .where(Payment.intent == intent.id, Payment.canonical)
-        .group_by(Payment.stray)
+        .group_by(Payment.account)
     )
     rows: Any = query.tuples()
     return dict(rows)
 
 
 def _account(
-    account: Account, payments: Sequence[Payment], counts: Mapping[str, int], config: Config
+    account: OrderAccount, payments: Sequence[Payment], counts: Mapping[int, int], config: Config
 ) -> AccountReceipt:
     known = chains.known_as(account.chain_id, config)
-    symbol: str | None
-    if isinstance(account, StrayAccount):
-        symbol, kept, is_open, far = account.symbol, 0, account.unassigned, account.out_of_reach
-    else:
-        symbol, kept, is_open, far = account.currency, account.kept, account.open, 0
     return AccountReceipt(
         chain_id=account.terms.chain_id,
         network=chains.name_of(account.chain_id, config),
         explorer_url=None if known is None else known.explorer_url,
         token_address=account.terms.token_address,
-        symbol=symbol,
-        is_home=not account.stray,
-        received=account.amount_received,
-        kept=kept,
-        open=is_open,
-        refund_due=account.refund_due,
-        out_of_reach=far,
+        symbol=account.currency if account.is_home else account.symbol,
+        is_home=account.is_home,
+        received=account.received,
+        kept=account.kept,
+        open=account.open,
+        refund_due=account.due,
+        out_of_reach=account.out_of_reach,
         refunded=account.refunded,
         waived=account.waived,
         payments=payments,
-        others=max(0, counts.get(account.stray, 0) - len(payments)),
-        others_amount=account.amount_received - sum(each.amount for each in payments),
+        others=max(0, counts.get(account.id, 0) - len(payments)),
+        others_amount=account.received - sum(each.amount for each in payments),
         refunds=account.refunds,
     )

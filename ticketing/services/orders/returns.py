@@ -143,9 +143,9 @@ def terms(admission: Admission) -> Terms | Conflict:
 
 def _has_address(order: PaymentIntent) -> bool:
     """Return whether an order says where its money goes, also if that does not count yet."""
-    if order.refund_address is not None:
+    if order.home.refund_address is not None:
         return True
-    shown = payees_shown.of([order]).get(order.id, payees_shown.NONE)
+    shown = payees_shown.of([order]).get(order.home.id, payees_shown.NONE)
     return shown.waiting_address is not None
 
 

@@ -30,8 +30,8 @@ voids.py: what one admission's void owes; when it is refused (inside, transferre
 resales.py: sells on what was given back: the oldest seats become void for a new order
 event_voids.py: voids all admissions of an event that services/catalog/events.py cancels, those of
     people inside too
-reconciliation.py, stock_rules.py, reconciled_vouchers.py, reconciled_strays.py, rule_scope.py: the
-    rules that must always hold, as SQL
+reconciliation.py, stock_rules.py, reconciled_vouchers.py, reconciled_accounts.py, rule_scope.py:
+    the rules that must always hold, as SQL
 address_check.py: computes the addresses of orders again, from their wallets, for `reconcile`
 chain_comparison.py: compares all payments, refunds and collections with the nodes, for
     `reconcile --chain`

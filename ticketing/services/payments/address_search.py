@@ -7,14 +7,16 @@ from itertools import islice
 from ticketing.chain.answers import Block
 from ticketing.chain.endpoint import Call
 from ticketing.chain.node import Node
-from ticketing.models.stray_accounts import Account
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.services import chains
 from ticketing.services.payments import booking, collections, watched_orders
 
 log = logging.getLogger(__name__)
 
 
-def balances(node: Node, accounts: Iterable[Account], at: Block) -> list[tuple[Account, int]]:
+def balances(
+    node: Node, accounts: Iterable[OrderAccount], at: Block
+) -> list[tuple[OrderAccount, int]]:
     """Return the balance of each account's address after a block, in atomic units. RpcError."""
     pairs = []
     for token_address, of_token in _by_token(accounts).items():
@@ -24,7 +26,7 @@ def balances(node: Node, accounts: Iterable[Account], at: Block) -> list[tuple[A
     return pairs
 
 
-def balance_calls(node: Node, accounts: Iterable[Account], at: Block) -> list[Call]:
+def balance_calls(node: Node, accounts: Iterable[OrderAccount], at: Block) -> list[Call]:
     """Return the calls of `balances`, as far as they are known."""
     calls: list[Call] = []
     for token_address, of_token in _by_token(accounts).items():
@@ -33,14 +35,16 @@ def balance_calls(node: Node, accounts: Iterable[Account], at: Block) -> list[Ca
     return calls
 
 
-def _by_token(accounts: Iterable[Account]) -> dict[str, list[Account]]:
-    by_token: dict[str, list[Account]] = {}
+def _by_token(accounts: Iterable[OrderAccount]) -> dict[str, list[OrderAccount]]:
+    by_token: dict[str, list[OrderAccount]] = {}
     for account in accounts:
         by_token.setdefault(account.terms.token_address, []).append(account)
     return by_token
 
 
-def compare(node: Node, chain_id: int, accounts: Sequence[Account], at: Block) -> list[Account]:
+def compare(
+    node: Node, chain_id: int, accounts: Sequence[OrderAccount], at: Block
+) -> list[OrderAccount]:
     """Compare the balances of accounts of ended orders with the books. RpcError.
 
     Return those with an unexplained balance. Their logs must be searched. A search also begins for
@@ -55,13 +59,13 @@ def compare(node: Node, chain_id: int, accounts: Sequence[Account], at: Block) -
     for account, balance in to_search:
         begin(account, balance, held[account.id], at)
         # A payment that arrived just now is above the cursor. The worker finds it by its log.
-        watched_orders.watch_again(account, at.time)
+        watched_orders.watch_again(account.intent_id, at.time)
     return [account for account, _ in to_search]
 
 
 def end_explained(
-    node: Node, chain_id: int, accounts: Sequence[Account], at: Block
-) -> list[Account]:
+    node: Node, chain_id: int, accounts: Sequence[OrderAccount], at: Block
+) -> list[OrderAccount]:
     """End searches of the newest gap that have nothing to find, as the balance shows. RpcError.
 
     Return all others. One that began because of a balance always goes on: somebody may have
@@ -84,7 +88,7 @@ def end_explained(
     return [account for account in accounts if account.id not in ended_ids]
 
 
-def _search_skipped(node: Node, chain_id: int, receivers: Sequence[Account]) -> None:
+def _search_skipped(node: Node, chain_id: int, receivers: Sequence[OrderAccount]) -> None:
     """Search the newest gap for ended receivers that were collected, as their code shows. RpcError.
 
     Each is asked once after the gap. Not those with a recorded collection: these are most orders
@@ -101,21 +105,23 @@ def _search_skipped(node: Node, chain_id: int, receivers: Sequence[Account]) -> 
             watched_orders.search_skipped(account, read_from)
 
 
-def _with_code(node: Node, receivers: Sequence[Account]) -> set[str]:
+def _with_code(node: Node, receivers: Sequence[OrderAccount]) -> set[int]:
     """Return the ids of accounts whose receivers have code. RpcError."""
     of_address = {each.terms.address: each.id for each in receivers}
     return {of_address[each] for each in node.with_code(list(of_address))} if of_address else set()
 
 
-def begin(account: Account, balance: int, held: int, at: Block) -> None:
+def begin(account: OrderAccount, balance: int, held: int, at: Block) -> None:
     """Store that an account's logs up to a block must be searched."""
     if account.search_to is None:
         than = "more" if balance > held else "less"
-        log.warning("order %s holds %s than its logs showed: reading them again", account.id, than)
+        log.warning(
+            "order %s holds %s than its logs showed: reading them again", account.intent_id, than
+        )
     watched_orders.note_unexplained(account, balance, at)
 
 
-def go_on(node: Node, account: Account, most_ranges: int | None = None) -> int:
+def go_on(node: Node, account: OrderAccount, most_ranges: int | None = None) -> int:
     """Search some ranges of an account's logs, record what they show, and store the progress.
 
     What the receiver sent is read, too: collections. By sender, because its owner may be a busy
@@ -125,7 +131,7 @@ def go_on(node: Node, account: Account, most_ranges: int | None = None) -> int:
     """
     terms, to = account.terms, node.block(account.search_to or 0)
     if account.checked_block is None:
-        first = node.first_block_since(account.created_at - chains.CLOCK_SKEW, to)
+        first = node.first_block_since(account.order.created_at - chains.CLOCK_SKEW, to)
     else:
         first = account.checked_block + 1
     if first > to.number:
@@ -137,7 +143,7 @@ def go_on(node: Node, account: Account, most_ranges: int | None = None) -> int:
     for chunk in islice(ranges, most_ranges):
         if chunk.left_out:
             # The node will not change that. Later the balance shows what is missing.
-            log.error("order %s: no logs of block %s", account.id, chunk.last.number)
+            log.error("order %s: no logs of block %s", account.intent_id, chunk.last.number)
         booking.book_search(account, chunk.transfers, chunk.last.number)
         count += 1
     return count

@@ -30,9 +30,9 @@ from datetime import datetime
 from ticketing.chain import units
 from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, PART_EXTENSION, REORG_GRACE, SOLD, Flag, IntentStatus
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Waiver
-from ticketing.models.stray_accounts import Account
 
 Position = tuple[int, int]
 """A place on a chain: block number and log index."""
@@ -101,7 +101,7 @@ class Balance:
     @property
     def counted(self) -> int:
         """The amount that was received, and neither refunded nor waived."""
-        return self.received - self.intent.refunded - self.waived
+        return self.received - self.intent.home.refunded - self.waived
 
     @property
     def is_paid(self) -> bool:
@@ -146,9 +146,20 @@ class Balance:
 
     def pending(self, status: IntentStatus) -> int:
         """Return the part of the refund due in `status` that is not final yet."""
-        counted_final = self.final - self.intent.refunded - self.waived
+        counted_final = self.final - self.intent.home.refunded - self.waived
         final = max(0, counted_final - kept(self.intent, status, self.final))
         return max(0, self.due(status) - final)
+
+    def books(self, status: IntentStatus) -> dict[str, int | None]:
+        """Return the columns of the order's home that follow in `status`."""
+        return {
+            "received": self.received,
+            "final": self.final,
+            "waived": self.waived,
+            "due": self.due(status),
+            "pending": self.pending(status),
+            "pending_block": self.open_block,
+        }
 
 
 def kept(intent: PaymentIntent, status: IntentStatus, received: int) -> int:
@@ -212,14 +223,14 @@ def has_ended(intent: PaymentIntent) -> bool:
     return expired_once or intent.status == IntentStatus.EXPIRED
 
 
-def may_be_covered(intent: PaymentIntent, account: Account, totals: Totals, waived: int) -> bool:
+def may_be_covered(account: OrderAccount, totals: Totals, waived: int) -> bool:
     """Return whether an undecided late transfer to an account could pay for an ended order.
 
     None can while an honoured transfer is on the chain: all others are surplus.
     """
     received = units.from_atomic(totals.received, account.terms.decimals)[0]
-    is_enough = received - account.refunded - waived >= intent.amount
-    return has_ended(intent) and totals.awaits_decision and is_enough
+    is_enough = received - account.refunded - waived >= account.order.amount
+    return has_ended(account.order) and totals.awaits_decision and is_enough
 
 
 def in_effect(waiver: Waiver, received: int) -> int:
@@ -247,7 +258,7 @@ def goal(intent: PaymentIntent, waived: int) -> int:
     voided, and its 10 are paid back: the goal is still 19, and 9 are kept. If it had received 23
     and 13 were paid back, more than was released, nothing may be missing: the goal is 23.
     """
-    gone = int(intent.refunded) + waived
+    gone = int(intent.home.refunded) + waived
     if intent.status not in SOLD:
         return intent.enough + gone
     left = int(intent.amount - intent.released)
@@ -286,6 +297,6 @@ def _grace(intent: PaymentIntent, received: int, as_of: Block) -> datetime | Non
     are held until 18:15 at least.
     """
     granted: datetime | None = intent.grace_until
-    if intent.status in LIVE and received < min(intent.enough, intent.amount_received):
+    if intent.status in LIVE and received < min(intent.enough, intent.home.received):
         return as_of.time + REORG_GRACE
     return granted

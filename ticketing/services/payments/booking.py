@@ -15,9 +15,9 @@ from ticketing.constants import IntentStatus
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
-from ticketing.models.stray_accounts import Account
 from ticketing.services import chains, counters
 from ticketing.services.orders import seats
 from ticketing.services.payments import (
@@ -73,7 +73,7 @@ def book_range(
         for intent in lock(touched | lost):
             settle_or_set_aside(intent, chain.chain_id, last)
             if intent.id in lost:
-                watched_orders.watch_again(intent, last.time)
+                watched_orders.watch_again(intent.id, last.time)
         _move_cursor(chain.chain_id, last)
 
 
@@ -90,7 +90,7 @@ def book_found(chain: Chain, cursor: Block, transfers: Sequence[Transfer]) -> No
             settle_or_set_aside(intent, chain.chain_id, cursor)
 
 
-def book_search(account: Account, transfers: Sequence[Transfer], searched_to: int) -> None:
+def book_search(account: OrderAccount, transfers: Sequence[Transfer], searched_to: int) -> None:
     """Record what a search of one account's logs found, and the progress of the search.
 
     If the account has become the home meanwhile, or was it before, the next look searches again.
@@ -146,7 +146,7 @@ def _take_out(chain: Chain, hashes: Hashes, as_of: Block) -> None:
     for intent in lock(touched):
         settle_or_set_aside(intent, chain.chain_id, as_of)
         # The payment may return in any block, so read the intent's logs again.
-        watched_orders.watch_again(intent, as_of.time)
+        watched_orders.watch_again(intent.id, as_of.time)
 
 
 def skip_gap(chain: Chain, cursor: Block, to: Block) -> None:
@@ -189,7 +189,7 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
     with write_transaction():
         terms = intent.terms
         cursor = chains.cursor_of(lock_chain(terms.chain_id, shared=True))
-        lock([intent.id])
+        seats.lock(lock_rows([intent.id]))
         as_of = view.as_of
         if is_outdated(terms.chain_id, view, cursor):
             # Its blocks may be those that the worker has just removed.
@@ -198,7 +198,7 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
         elif cursor is not None and cursor.number > as_of.number:
             as_of = cursor
         payments.record(terms.chain_id, terms.token_address, view.transfers, of_one=True)
-        _record_sent(intent, view.transfers)
+        _record_sent(intent.home, view.transfers)
         payments.take_out_replaced(terms.chain_id, view.hashes, only=intent.id)
         (intent,) = lock([intent.id])
         if to_drop and intent.terms != terms:
@@ -209,7 +209,7 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
         settle_on(intent, terms.chain_id, as_of, may_expire=may_expire)
         drops = intent.status == IntentStatus.EXPIRED != before
         if (drops or to_drop) and (
-            view.balance is None or view.balance != collections.held([intent])[intent.id]
+            view.balance is None or view.balance != collections.held([intent.home])[intent.home.id]
         ):
             raise ChainUnavailable
         return intent
@@ -230,7 +230,7 @@ def _lock_concerned(
     seats.lock([intent for intent in rows if intent.id in to_settle])
 
 
-def _record_sent(account: Account, transfers: Sequence[Transfer]) -> None:
+def _record_sent(account: OrderAccount, transfers: Sequence[Transfer]) -> None:
     """Record the collections of one account."""
     terms = account.terms
     sent = [each for each in transfers if each.sender == terms.address]

@@ -21,10 +21,10 @@ from ticketing.chain.errors import ChainMoved, RpcError, RpcLimited, RpcRefused
 from ticketing.chain.node import Evidence, Node, connect
 from ticketing.chain.registry import Chain
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import PaymentIntent, PaymentTerms
+from ticketing.models.order_accounts import OrderAccount, PaymentTerms
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
-from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import chains
 from ticketing.services.payments.reconciliation import Breach
 
@@ -66,7 +66,7 @@ class _Kept:
     """A row, and the account of its order that it belongs to."""
 
     row: Row
-    account: Account
+    account: OrderAccount
 
 
 @dataclass(frozen=True)
@@ -150,10 +150,9 @@ class Comparison:
 
 def _with_accounts(rows: Sequence[Row]) -> list[_Kept]:
     """Return rows with their accounts: each has a chain, a token and an address."""
-    strays = {row.stray for row in rows if row.stray}
-    found = StrayAccount.select().where(StrayAccount.id.in_(list(strays))) if strays else ()
-    by_id: dict[str, Account] = {account.id: account for account in found}
-    return [_Kept(row, by_id.get(row.stray, row.intent)) for row in rows]
+    found = OrderAccount.select().where(OrderAccount.id.in_([row.account_id for row in rows]))
+    by_id = {account.id: account for account in found}
+    return [_Kept(row, by_id[row.account_id]) for row in rows]
 
 
 def _ask(node: Node, cursor: Block, rows: Sequence[_Kept]) -> Sequence[Evidence | _Doubt]:

@@ -13,9 +13,9 @@ from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import IntentStatus
 from ticketing.db.connection import write_transaction
-from ticketing.errors import ChainUnavailable, NoRefundDue
+from ticketing.errors import ChainUnavailable
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import SET_ASIDE, PaymentIntent
-from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import chains
 from ticketing.services.orders import accounts
 from ticketing.services.payments import (
@@ -35,7 +35,7 @@ from ticketing.services.payments.settlement import (
     write_changes,
 )
 
-Book = Callable[[Account, Block], dict[str, int]]
+Book = Callable[[OrderAccount, Block], dict[str, int]]
 """Records what reduces the refund due of a locked account: see reduce_due."""
 
 
@@ -52,13 +52,13 @@ def settle_on(
     becomes its home, and the order is `processing`.
     """
     is_home = chain_id == intent.chain_id
-    if not intent.strays_version:
+    if not intent.stray_accounts:
         if is_home:
             settle(intent, as_of, may_expire=may_expire)
         return
     if is_home:
         settle(intent, as_of, may_expire=False)
-    for account in accounts.strays_of(intent):
+    for account in intent.stray_accounts:
         if account.chain_id == chain_id and not _is_honoured_late(intent, account, as_of):
             strays.add_up(intent, account, as_of)
     account_to_adopt = adoption.able(intent)
@@ -68,7 +68,7 @@ def settle_on(
         settle(intent, as_of, may_expire=may_expire)
 
 
-def _is_honoured_late(intent: PaymentIntent, account: StrayAccount, as_of: Block) -> bool:
+def _is_honoured_late(intent: PaymentIntent, account: OrderAccount, as_of: Block) -> bool:
     """Decide whether a late transfer to a stray account pays for a locked order that has ended.
 
     Then the account becomes the home. It is decided once, when it is booked, before anything of it
@@ -78,14 +78,14 @@ def _is_honoured_late(intent: PaymentIntent, account: StrayAccount, as_of: Block
         return False
     waived = payment_sums.waived(account)
     totals = payment_sums.totals_of(account, as_of)
-    transfer = payment_sums.covering(intent, account, totals, waived)
+    transfer = payment_sums.covering(account, totals, waived)
     is_open = intent.status in (IntentStatus.EXPIRED, IntentStatus.AWAITING_PAYMENT)
     if (
         transfer is not None
         and is_open
-        and strays.may_be_home(account)
+        and account.may_be_home
         and not adoption.is_settling(intent)
-        and intent.rest + intent.refund_due <= 0
+        and intent.home.counted <= 0
         and not strays.owe(intent, but=account)
         and late_orders.take_seats(intent, transfer, account.chain_id)
     ):
@@ -97,7 +97,7 @@ def _is_honoured_late(intent: PaymentIntent, account: StrayAccount, as_of: Block
 
 
 def move_home(
-    intent: PaymentIntent, to: StrayAccount, known: Mapping[int, Block], *, automatic: bool
+    intent: PaymentIntent, to: OrderAccount, known: Mapping[int, Block], *, automatic: bool
 ) -> None:
     """Make a stray account the home of a locked order, and settle the order on it.
 
@@ -110,7 +110,7 @@ def move_home(
         cursor = known.get(chain_id) or chains.cursor(chain_id)
         if cursor is None:
             continue
-        for account in accounts.strays_of(intent):
+        for account in intent.stray_accounts:
             if account.chain_id == chain_id:
                 strays.add_up(intent, account, cursor)
         if chain_id == intent.chain_id:
@@ -153,53 +153,46 @@ def set_aside_due(chain_id: int) -> list[str]:
     return [intent.id for intent in rows]
 
 
-def reduce_due(account: Account, book: Book) -> Account:
+def reduce_due(account: OrderAccount, book: Book) -> OrderAccount:
     """Record what reduces the refund due of an account, under its intent's lock, and settle it.
 
     `book` gets the locked account, settled as of its chain's cursor, and the cursor. It returns the
     new value of `refunded` or `waived`, in micro-units. ChainUnavailable before the chain's first
-    read. NoRefundDue if the account has become the home of its order meanwhile, or was it before.
+    read.
     """
     with write_transaction():
         cursor = _known_cursor(account.terms.chain_id)
         (intent,) = lock([account.intent_id])
         locked_account = _account_of(intent, account)
-        if locked_account is None:
-            raise NoRefundDue
         _reduce_due(locked_account, cursor, book)
         return locked_account
 
 
-def reduce_due_of_each(owing: Collection[Account], book: Book) -> list[str]:
+def reduce_due_of_each(owing: Collection[OrderAccount], book: Book) -> list[int]:
     """Do the same for many accounts, of any chains, in one transaction. Return which were reduced.
 
     `book` returns an empty dict for an account that is left as it is, and locks nothing. An intent
     that cannot be settled is set aside: it must not stop all others. ChainUnavailable.
     """
-    reduced: list[str] = []
-    of_intent: dict[str, list[Account]] = defaultdict(list)
+    reduced: list[int] = []
+    of_intent: dict[str, list[OrderAccount]] = defaultdict(list)
     for account in owing:
         of_intent[account.intent_id].append(account)
     with write_transaction():
-        chain_ids = {int(account.chain_id or 0) for account in owing}
+        chain_ids = {account.chain_id for account in owing}
         cursors = {chain_id: _known_cursor(chain_id) for chain_id in sorted(chain_ids)}
         for intent in lock(of_intent):
             for each in of_intent[intent.id]:
                 locked_account = _account_of(intent, each)
-                if locked_account is None:
-                    continue
                 with or_set_aside(intent.id, locked_account.chain_id):
-                    if _reduce_due(locked_account, cursors[int(each.chain_id or 0)], book):
+                    if _reduce_due(locked_account, cursors[each.chain_id], book):
                         reduced.append(each.id)
     return reduced
 
 
-def _account_of(intent: PaymentIntent, wanted: Account) -> Account | None:
-    """Return an account of a locked intent as it is now. None: it is another one now."""
-    if isinstance(wanted, PaymentIntent):
-        is_same = intent.chain_id == wanted.chain_id
-        return intent if is_same and intent.token_address == wanted.token_address else None
-    return next((each for each in accounts.strays_of(intent) if each.id == wanted.id), None)
+def _account_of(intent: PaymentIntent, wanted: OrderAccount) -> OrderAccount:
+    """Return an account of a locked intent as it is now."""
+    return next(each for each in intent.accounts if each.id == wanted.id)
 
 
 def _known_cursor(chain_id: int) -> Block:
@@ -210,7 +203,7 @@ def _known_cursor(chain_id: int) -> Block:
     return cursor
 
 
-def _reduce_due(account: Account, cursor: Block, book: Book) -> bool:
+def _reduce_due(account: OrderAccount, cursor: Block, book: Book) -> bool:
     """Settle a locked account, record what reduces its refund due, and settle it again.
 
     The mark that the refund is paid by hand ends with that.
@@ -219,20 +212,23 @@ def _reduce_due(account: Account, cursor: Block, book: Book) -> bool:
     _settle_account(account, cursor)
     changes = book(account, cursor)
     if changes:
-        _write_reduction(account, {**changes, "refund_by_hand_at": None})
+        _write_reduction(account, {**changes, "by_hand_at": None})
         _settle_account(account, cursor)
     return bool(changes)
 
 
-def _settle_account(account: Account, as_of: Block) -> None:
-    if isinstance(account, StrayAccount):
+def _settle_account(account: OrderAccount, as_of: Block) -> None:
+    if account.is_home:
+        settle(account.order, as_of, may_expire=False)
+    else:
         strays.add_up(account.order, account, as_of)
-    else:
-        settle(account, as_of, may_expire=False)
 
 
-def _write_reduction(account: Account, columns: dict[str, Any]) -> None:
-    if isinstance(account, StrayAccount):
+def _write_reduction(account: OrderAccount, columns: dict[str, Any]) -> None:
+    if not account.is_home:
         strays.write(account.order, account, columns)
-    else:
-        write_changes(account, columns)
+        return
+    before = account.refunded + account.waived
+    after = columns.get("refunded", account.refunded) + columns.get("waived", account.waived)
+    accounts.write(account, {**columns, "due": account.due - (after - before)})
+    accounts.note_change(account.order)

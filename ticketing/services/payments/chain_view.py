@@ -15,8 +15,8 @@ from ticketing.chain.node import Node, connect
 from ticketing.chain.refunded_events import PaidRefund
 from ticketing.chain.registry import Chain
 from ticketing.errors import ChainUnavailable
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.stray_accounts import Account
 from ticketing.services import chains, counters
 from ticketing.services.payments import block_history, payments
 
@@ -50,11 +50,11 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) 
     `to_drop`: the caller will drop the hold. Nothing is read while the chain does not have the last
     block of the worker: only the worker goes back. ChainUnavailable if the chain cannot be read.
     """
-    with _reading(intent, enabled) as (node, chain):
+    with _reading(intent.terms.chain_id, enabled) as (node, chain):
         return _look(node, chain, intent, to_drop)
 
 
-def look_at(account: Account, tx_hash: str, enabled: Mapping[int, Chain]) -> ChainView:
+def look_at(account: OrderAccount, tx_hash: str, enabled: Mapping[int, Chain]) -> ChainView:
     """Read all transfers of an account's token in one transaction, to any recipient.
 
     They are of the chain that the worker reads: the node must have its last block. `as_of` is the
@@ -63,7 +63,7 @@ def look_at(account: Account, tx_hash: str, enabled: Mapping[int, Chain]) -> Cha
     first look.
     """
     terms = account.terms
-    with _reading(account, enabled) as (node, chain):
+    with _reading(terms.chain_id, enabled) as (node, chain):
         after = chains.cursor(chain.chain_id)
         if after is None:
             raise ChainUnavailable("The worker has not read this chain yet.")
@@ -82,9 +82,9 @@ def is_outdated(chain_id: int, view: ChainView, cursor: Block | None) -> bool:
 
 
 @contextmanager
-def _reading(account: Account, enabled: Mapping[int, Chain]) -> Iterator[tuple[Node, Chain]]:
-    """Yield the chain of an account and its node. Errors of the node are ChainUnavailable."""
-    chain = enabled.get(account.terms.chain_id)
+def _reading(chain_id: int, enabled: Mapping[int, Chain]) -> Iterator[tuple[Node, Chain]]:
+    """Yield a chain and its node. Errors of the node are ChainUnavailable."""
+    chain = enabled.get(chain_id)
     if chain is None:
         raise ChainUnavailable("The chain of this intent is no longer enabled.")
     try:

@@ -18,7 +18,7 @@ from ticketing import clock, ids
 from ticketing.chain import units
 from ticketing.chain.answers import Transfer
 from ticketing.models.collections import Collection
-from ticketing.models.stray_accounts import Account
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.wallets import Wallet
 from ticketing.services.orders import accounts
 from ticketing.services.payments import payments
@@ -67,7 +67,7 @@ def record(chain_id: int, token_address: str, transfers: Sequence[Transfer]) -> 
         collected[account.id] = total
 
 
-def held(found: Sequence[Account]) -> dict[str, int]:
+def held(found: Sequence[OrderAccount]) -> dict[int, int]:
     """Return what the address of each account must hold, in atomic units, by the account's id.
 
     It is exact: payments less collections. Example: 10 are held. A balance of 12 shows a payment
@@ -83,17 +83,19 @@ def held(found: Sequence[Account]) -> dict[str, int]:
     return result
 
 
-def collected_of(found: Sequence[Account]) -> set[str]:
+def collected_of(found: Sequence[OrderAccount]) -> set[int]:
     """Return the ids of those accounts that have a canonical collection."""
     return set(_collected(found))
 
 
-def _receivers(chain_id: int, token_address: str, senders: Iterable[str]) -> dict[str, Account]:
+def _receivers(
+    chain_id: int, token_address: str, senders: Iterable[str]
+) -> dict[str, OrderAccount]:
     """Return the accounts whose receivers are among the senders, by address, with their wallets.
 
     An owner may be a busy address, so most senders may be strangers. One query looks up many.
     """
-    found: dict[str, Account] = {}
+    found: dict[str, OrderAccount] = {}
     asked = sorted(senders)
     for start in range(0, len(asked), SENDERS_PER_QUERY):
         some = accounts.at(chain_id, token_address, asked[start : start + SENDERS_PER_QUERY])
@@ -101,7 +103,7 @@ def _receivers(chain_id: int, token_address: str, senders: Iterable[str]) -> dic
     return found
 
 
-def _is_collection(transfer: Transfer, issued: dict[str, Account]) -> bool:
+def _is_collection(transfer: Transfer, issued: dict[str, OrderAccount]) -> bool:
     account = issued.get(transfer.sender)
     if account is None:
         return False
@@ -109,19 +111,18 @@ def _is_collection(transfer: Transfer, issued: dict[str, Account]) -> bool:
     return wallet is not None and transfer.recipient in (wallet.owner, wallet.gathering)
 
 
-def _collected(found: Iterable[Account]) -> dict[str, tuple[int, int]]:
+def _collected(found: Iterable[OrderAccount]) -> dict[int, tuple[int, int]]:
     """Return the sums of the canonical collections, in micro-units and dust. Without any: none."""
-    ids_ = {account.id: account.intent_id for account in found}
-    if not ids_:
+    asked = list({account.id for account in found})
+    if not asked:
         return {}
-    columns = (Collection.intent, Collection.stray)
-    sums = Collection.select(*columns, fn.SUM(Collection.amount), fn.SUM(Collection.dust)).where(
-        Collection.intent.in_(list(set(ids_.values()))), Collection.canonical
+    sums = fn.SUM(Collection.amount), fn.SUM(Collection.dust)
+    query = Collection.select(Collection.account, *sums).where(
+        Collection.account.in_(asked), Collection.canonical
     )
-    rows: Iterable[Any] = sums.group_by(*columns).tuples()
+    rows: Iterable[Any] = query.group_by(Collection.account).tuples()
     # Postgres returns a sum as a Decimal.
-    sums_of = {stray or intent: (int(amount), int(dust)) for intent, stray, amount, dust in rows}
-    return {account_id: sums_of[account_id] for account_id in ids_ if account_id in sums_of}
+    return {account_id: (int(amount), int(dust)) for account_id, amount, dust in rows}
 
 
 def _canonical(chain_id: int, transfers: Iterable[Transfer]) -> dict[tuple[str, int], Collection]:
@@ -135,7 +136,7 @@ def _canonical(chain_id: int, transfers: Iterable[Transfer]) -> dict[tuple[str, 
 
 
 def _take_out_moved(
-    found: Sequence[tuple[Account, Transfer]], counted: Iterable[Collection]
+    found: Sequence[tuple[OrderAccount, Transfer]], counted: Iterable[Collection]
 ) -> None:
     """Remove collections whose transaction is now in another block, at another position.
 
@@ -156,10 +157,12 @@ def _take_out_moved(
         Collection.update(canonical=False).where(Collection.id.in_(moved)).execute()
 
 
-def _write(chain_id: int, account: Account, transfer: Transfer, amount: int, dust: int) -> None:
+def _write(
+    chain_id: int, account: OrderAccount, transfer: Transfer, amount: int, dust: int
+) -> None:
     columns = {
         Collection.intent: account.intent_id,
-        Collection.stray: account.stray,
+        Collection.account: account.id,
         Collection.token_address: account.terms.token_address,
         Collection.block_number: transfer.block.number,
         Collection.block_hash: transfer.block.hash,

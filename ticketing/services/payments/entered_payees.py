@@ -34,7 +34,7 @@ def enter(
     with write_transaction():
         (locked,) = settlement.lock_rows([intent.id])
         account = accounts.named(locked, chain_id, token_address)
-        address = refund_addresses.parse(address, account or locked, "address", config)
+        address = refund_addresses.parse(address, account or locked.home, "address", config)
         refund_addresses.check_not_organizers(tenant_id, address)
         if account is None:
             raise NothingReceived

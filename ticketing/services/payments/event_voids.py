@@ -13,24 +13,12 @@ from ticketing.chain.answers import Block
 from ticketing.constants import EVENT_CANCELED_REASON, SOLD, AdmissionStatus, IntentStatus
 from ticketing.db.connection import locked
 from ticketing.models.admissions import SEAT_KEPT, Admission
-from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import KEPT, PaymentIntent
-from ticketing.models.payments import PAYMENT_AT_HOME, Payment
+from ticketing.models.order_accounts import OrderAccount
+from ticketing.models.payment_intents import IS_HOME, KEPT, PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions
 from ticketing.services.payments import settlement
-
-_OF_REFUND = (
-    PaymentIntent.id,
-    PaymentIntent.tenant,
-    PaymentIntent.event,
-    PaymentIntent.currency,
-    PaymentIntent.chain_id,
-    PaymentIntent.token_address,
-    PaymentIntent.refund_due,
-    PaymentIntent.refund_pending,
-)
 
 
 @dataclass(frozen=True)
@@ -95,7 +83,7 @@ def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool
         changed += made_up.execute()
         if changed:
             _release_seats(orders)
-            _owe(orders & (PaymentIntent.status == IntentStatus.CONFIRMED))
+            _owe(event_id, orders & (PaymentIntent.status == IntentStatus.CONFIRMED))
             _settle_reversed(orders, cursors)
     EventStock.update(sold=0).where(EventStock.event == event_id).execute()
     of_pool = orders & (PaymentIntent.pooled > 0)
@@ -118,27 +106,33 @@ def _release_seats(orders: Expression) -> None:
     PaymentIntent.update(released=fn.COALESCE(released, 0)).where(orders).execute()
 
 
-def _owe(orders: Expression) -> None:
+def _owe(event_id: str, orders: Expression) -> None:
     """Make what their voided seats cost owed to these confirmed orders.
 
     Example: an order of 2 seats at 5 received 12. Before, it owed 2. After both seats were voided,
     it keeps 0 and owes 12.
     """
-    # Written like this, it does not lead Postgres to the orders of all events that owe something.
-    owed = orders & (PaymentIntent.refund_due - PaymentIntent.refund_pending > 0)
-    before = {intent.id for intent in PaymentIntent.select(PaymentIntent.id).where(owed)}
-    counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
+    owed = (OrderAccount.event_id == event_id) & orders
+    owed &= OrderAccount.due - OrderAccount.pending > 0
+    homes = OrderAccount.select(OrderAccount, PaymentIntent).join(PaymentIntent, on=IS_HOME)
+    before = {account.id for account in homes.where(owed)}
+    counted = OrderAccount.received - OrderAccount.refunded - OrderAccount.waived
     due = Case(None, [(counted > KEPT, counted - KEPT)], 0)
-    # If any payment is not final, all of it is pending. The worker corrects that when it settles.
-    pending = Case(None, [(_has_pending_payment(), due)], 0)
-    PaymentIntent.update(refund_due=due, refund_pending=pending, pending_block=None).where(
-        orders
-    ).execute()
-    now = list(PaymentIntent.select(*_OF_REFUND).where(owed).order_by(PaymentIntent.id))
+    final = OrderAccount.final - OrderAccount.refunded - OrderAccount.waived
+    due_now = Case(None, [(final > KEPT, final - KEPT)], 0)
+    (
+        OrderAccount.update(due=due, pending=due - due_now, kept=counted - due)
+        .from_(PaymentIntent)
+        .where(IS_HOME, orders)
+        .execute()
+    )
+    changed = {PaymentIntent.books_version: PaymentIntent.books_version + 1}
+    PaymentIntent.update(changed).where(orders).execute()
+    now = list(homes.where(owed).order_by(OrderAccount.intent))
     if now:
-        risen = (intent for intent in now if intent.id not in before)
+        risen = (account for account in now if account.id not in before)
         feed.record_all(
-            now[0].tenant_id, (fact for intent in risen for fact in facts.refund_due(intent, 0))
+            now[0].tenant_id, (fact for each in risen for fact in facts.refund_due(each, 0))
         )
 
 
@@ -148,19 +142,3 @@ def _settle_reversed(orders: Expression, cursors: Mapping[int, Block | None]) ->
         cursor = cursors.get(intent.chain_id or 0)
         if cursor is not None:
             settlement.settle(intent, cursor)
-
-
-def _has_pending_payment() -> Any:
-    """Return the SQL condition that a payment of an order is not final by its chain's cursor."""
-    of_cursor = ChainState.select(
-        ChainState.block_number - PaymentIntent.required_confirmations + 1
-    ).where(ChainState.chain_id == PaymentIntent.chain_id)
-    final_up_to = fn.COALESCE(of_cursor, -1)
-    return fn.EXISTS(
-        Payment.select(Payment.id).where(
-            Payment.intent == PaymentIntent.id,
-            PAYMENT_AT_HOME,
-            Payment.canonical,
-            Payment.block_number > final_up_to,
-        )
-    )

@@ -10,7 +10,6 @@ from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
-from ticketing.models.stray_accounts import StrayAccount
 from ticketing.services import chains
 from ticketing.services.payments import address_search, stray_search, watched_orders
 from ticketing.services.payments.stray_search import Token
@@ -38,7 +37,7 @@ def before_export(node: Node, chain: Chain, tenant_id: str, at: Block) -> None:
     for token in _tokens(chain):
         _look(node, token, tenant_id, at)
     for account in watched_orders.to_search(chain.chain_id):
-        if isinstance(account, StrayAccount) and account.tenant_id == tenant_id:
+        if account.tenant_id == tenant_id:
             address_search.go_on(node, account)
 
 

@@ -15,8 +15,8 @@ from ticketing.errors import (
     Invalid,
     NetworkUnavailable,
 )
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.stray_accounts import StrayAccount
 from ticketing.services import chains
 from ticketing.services.orders import accounts, intents
 from ticketing.services.payments import (
@@ -105,9 +105,11 @@ def move(intent: PaymentIntent, chain: Chain, known: Mapping[int, Block]) -> Non
         account = stray_search.new_account(intent, network, chain, None)
     if account.asked_back:
         raise NetworkUnavailable(NetworkUnavailable.asked_back)
-    if not strays.may_be_home(account):
+    if not account.may_be_home:
         raise NetworkUnavailable
-    stray_search.begin_unless_known(account)
+    if account.id is None:
+        accounts.store(account)
+    accounts.write(account, stray_search.search_since_last_look(account))
     chain_settlement.move_home(intent, account, known, automatic=False)
 
 
@@ -130,6 +132,6 @@ def _check(intent: PaymentIntent, known: Mapping[int, Block]) -> None:
         raise NetworkUnavailable(_MOVED_OFTEN)
 
 
-def _account(intent: PaymentIntent, chain_id: int) -> StrayAccount | None:
-    options = [each for each in accounts.strays_of(intent) if each.is_option]
+def _account(intent: PaymentIntent, chain_id: int) -> OrderAccount | None:
+    options = [each for each in intent.stray_accounts if each.is_option]
     return next((each for each in options if each.chain_id == chain_id), None)

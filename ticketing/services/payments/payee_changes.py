@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from peewee import Expression, fn
+from peewee import Expression, Tuple, fn
 
 from ticketing import clock, credentials, ids
 from ticketing.credentials import Keyring
 from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid, PayeeChangeEnded
 from ticketing.models.notifications import Mail
+from ticketing.models.order_accounts import OWING, OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.models.refunds import PROVEN, WAITING, RefundAddress
-from ticketing.models.stray_accounts import Account
 from ticketing.notification_types import MailKind, MailStatus
 from ticketing.services.orders import accounts, payees_shown
-from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import (
     payee_rows,
     payee_rules,
@@ -41,11 +40,9 @@ def take_effect(tenant_id: str | None = None) -> None:
     """
     for intent_id in _due(tenant_id):
         _for_each_account(intent_id, _decide)
-    for kind in accounts.KINDS:
-        tenants = kind.owing_tenants() if tenant_id is None else [tenant_id]
-        for each in tenants:
-            for account in _unproven(kind, each):
-                _for_each_account(account.intent_id, set_proven)
+    for each in accounts.owing_tenants() if tenant_id is None else [tenant_id]:
+        for account in _unproven(each):
+            _for_each_account(account.intent_id, set_proven)
 
 
 def find(intent_id: str, change_id: str, secret: str, keyring: Keyring) -> RefundAddress | None:
@@ -99,19 +96,19 @@ def stop(change: RefundAddress) -> None:
 
 def end_waiting(intent: PaymentIntent) -> None:
     """End what waits for a locked order, because its old links ended. The payees stay."""
-    for account in _accounts(intent):
+    for account in intent.accounts:
         row = payees_shown.waiting_in(payee_rows.of(account))
         if row is not None:
             payee_rows.withdraw(account, row)
 
 
-def set_proven(account: Account) -> None:
+def set_proven(account: OrderAccount) -> None:
     """Let a locked account's proven payee count, unless somebody decided otherwise.
 
     What is no longer proven ends: another payer came in, or a payment left the chain.
     """
     payee = payees_shown.payee_in(payee_rows.of(account))
-    if (payee is not None and not payee.is_proven) or not account.refund_due:
+    if (payee is not None and not payee.is_proven) or not account.due:
         return
     proven = payer_proofs.proven_payee(account)
     if proven is not None and not _may_be_payee(account, proven[0]):
@@ -139,18 +136,14 @@ def _due(tenant_id: str | None) -> list[str]:
     return sorted({row.intent_id for row in due})
 
 
-def _for_each_account(intent_id: str, act: Callable[[Account], None]) -> None:
+def _for_each_account(intent_id: str, act: Callable[[OrderAccount], None]) -> None:
     with write_transaction():
         (intent,) = settlement.lock_rows([intent_id])
-        for account in _accounts(intent):
+        for account in intent.accounts:
             act(account)
 
 
-def _accounts(intent: PaymentIntent) -> Sequence[Account]:
-    return [intent, *accounts.strays_of(intent)]
-
-
-def _decide(account: Account) -> None:
+def _decide(account: OrderAccount) -> None:
     """Let the statement that waits for a locked account count, if its wait is over."""
     row = payees_shown.waiting_in(payee_rows.of(account))
     if row is None or row.effective_at is None or row.effective_at > clock.now():
@@ -175,7 +168,7 @@ def _decide(account: Account) -> None:
     refund_addresses.count(account, row, standing, since, decided_by)
 
 
-def _standing(account: Account, row: RefundAddress) -> Standing:
+def _standing(account: OrderAccount, row: RefundAddress) -> Standing:
     """Return what is known of a statement whose wait is over, or that somebody confirms."""
     payee = payees_shown.payee_in(payee_rows.of(account))
     return Standing(
@@ -184,30 +177,29 @@ def _standing(account: Account, row: RefundAddress) -> Standing:
     )
 
 
-def _unproven(kind: Kind, tenant_id: str) -> Iterator[Account]:
+def _unproven(tenant_id: str) -> Iterator[OrderAccount]:
     """Yield a tenant's accounts that owe, and whose proven payee is another one than is set."""
     payee = RefundAddress.select().where(
-        kind.rows(RefundAddress),
+        RefundAddress.account == OrderAccount.id,
         RefundAddress.source.in_(PROVEN),
         RefundAddress.replaced_at.is_null(),
     )
     # Of most accounts nothing is proven, and after a canceled event very many owe something.
-    proven = Payment.select().where(kind.rows(Payment), Payment.proven.is_null(False))
-    wanted: Expression = fn.EXISTS(payee) | (
-        kind.model.refund_address.is_null() & fn.EXISTS(proven)
+    proven = Payment.select().where(
+        Payment.account == OrderAccount.id, Payment.proven.is_null(False)
     )
-    query = kind.few_of_tenant(tenant_id)
-    after = ""
-    while page := list(
-        query.where(kind.owing, wanted, kind.model.id > after)
-        .order_by(kind.model.id)
-        .limit(ACCOUNTS_AT_ONCE)
-    ):
-        after = page[-1].id
+    wanted: Expression = fn.EXISTS(payee) | (
+        OrderAccount.refund_address.is_null() & fn.EXISTS(proven)
+    )
+    query = accounts.of_tenant(tenant_id).where(OWING, wanted)
+    in_order = query.order_by(OrderAccount.intent, OrderAccount.id).limit(ACCOUNTS_AT_ONCE)
+    after: tuple[str, int] = ("", 0)
+    while page := list(in_order.where(Tuple(OrderAccount.intent, OrderAccount.id) > Tuple(*after))):
+        after = accounts.place(page[-1])
         yield from _changed(page)
 
 
-def _changed(page: Sequence[Account]) -> Iterator[Account]:
+def _changed(page: Sequence[OrderAccount]) -> Iterator[OrderAccount]:
     """Yield those of some accounts whose proven payee is another one than is set."""
     for account in page:
         proven = payer_proofs.proven_payee(account)
@@ -215,7 +207,7 @@ def _changed(page: Sequence[Account]) -> Iterator[Account]:
             yield account
 
 
-def _may_be_payee(account: Account, address: str) -> bool:
+def _may_be_payee(account: OrderAccount, address: str) -> bool:
     try:
         refund_addresses.parse(address, account, "address")
     except Invalid:
@@ -223,7 +215,7 @@ def _may_be_payee(account: Account, address: str) -> bool:
     return True
 
 
-def _locked(change: RefundAddress) -> tuple[Account, RefundAddress]:
+def _locked(change: RefundAddress) -> tuple[OrderAccount, RefundAddress]:
     """Lock the order of a statement. Return the account that it is for, and the statement."""
     (intent,) = settlement.lock_rows([change.intent_id])
     row: RefundAddress = RefundAddress.get_by_id(change.id)

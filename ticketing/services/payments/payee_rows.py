@@ -12,26 +12,22 @@ from typing import Any
 
 from ticketing import clock, ids
 from ticketing.constants import PayeeSource
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import WAITING, RefundAddress
-from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import accounts
-from ticketing.services.payments import strays
 
 
-def of(account: Account) -> Sequence[RefundAddress]:
+def of(account: OrderAccount) -> Sequence[RefundAddress]:
     """Return every payee that an account has or had, and what waits, the oldest first."""
-    of_account = RefundAddress.select().where(
-        RefundAddress.intent == account.intent_id, RefundAddress.stray == account.stray
-    )
+    of_account = RefundAddress.select().where(RefundAddress.account == account.id)
     return list(of_account.order_by(RefundAddress.id))
 
 
-def account_of(row: RefundAddress, order: PaymentIntent) -> Account:
+def account_of(row: RefundAddress, order: PaymentIntent) -> OrderAccount:
     """Return the account of an order that a payee belongs to."""
-    every: list[Account] = [order, *accounts.strays_of(order)]
-    return next(each for each in every if each.stray == row.stray)
+    return next(each for each in order.accounts if each.id == row.account_id)
 
 
 def stated_for(intent_id: str) -> Sequence[RefundAddress]:
@@ -47,13 +43,13 @@ def is_closed(intent_id: str) -> bool:
 
 
 def add(
-    account: Account, address: str, source: PayeeSource, stated_at: datetime, **columns: Any
+    account: OrderAccount, address: str, source: PayeeSource, stated_at: datetime, **columns: Any
 ) -> RefundAddress:
     """Insert a payee, or a statement that waits. The caller decides what follows from it."""
     row: RefundAddress = RefundAddress.create(
         id=ids.new(ids.REFUND_ADDRESS),
         intent=account.intent_id,
-        stray=account.stray,
+        account=account.id,
         address=address,
         source=source,
         stated_at=stated_at,
@@ -63,7 +59,11 @@ def add(
 
 
 def make_payee(
-    account: Account, row: RefundAddress, since: datetime, decided_by: str | None, cautions: str
+    account: OrderAccount,
+    row: RefundAddress,
+    since: datetime,
+    decided_by: str | None,
+    cautions: str,
 ) -> None:
     """Let a row be the payee of its account from now on. What waited beside it ends.
 
@@ -88,14 +88,14 @@ def end_waiting(row: RefundAddress, **columns: datetime) -> None:
     _change(row, waits=False, effective_at=None, **{"replaced_at": clock.now(), **columns})
 
 
-def withdraw(account: Account, row: RefundAddress, **columns: datetime) -> None:
+def withdraw(account: OrderAccount, row: RefundAddress, **columns: datetime) -> None:
     """End a statement that waits, so that the payee of before stays."""
     end_waiting(row, **columns)
     note_change(account.order)
     _tell(account, row)
 
 
-def end_payee(account: Account, row: RefundAddress) -> None:
+def end_payee(account: OrderAccount, row: RefundAddress) -> None:
     """End the payee that counts. The one before counts again, unless somebody ended it, too."""
     now = clock.now()
     _change(row, replaced_at=now, ended_at=now)
@@ -107,7 +107,7 @@ def end_payee(account: Account, row: RefundAddress) -> None:
     _tell(account, row)
 
 
-def change(account: Account, row: RefundAddress, **columns: Any) -> None:
+def change(account: OrderAccount, row: RefundAddress, **columns: Any) -> None:
     """Change what is known of a row of an account."""
     _change(row, **columns)
     note_change(account.order)
@@ -119,7 +119,7 @@ def close_link(intent_id: str) -> None:
     RefundAddress.update(effective_at=None).where(waiting).execute()
 
 
-def note_stated(account: Account, row: RefundAddress) -> None:
+def note_stated(account: OrderAccount, row: RefundAddress) -> None:
     """Tell whoever follows the feed that a statement waits."""
     note_change(account.order)
     _tell(account, row)
@@ -142,14 +142,10 @@ def _change(row: RefundAddress, **columns: Any) -> None:
     RefundAddress.update(columns).where(RefundAddress.id == row.id).execute()
 
 
-def _write(account: Account, address: str | None) -> None:
+def _write(account: OrderAccount, address: str | None) -> None:
     note_change(account.order)
-    if isinstance(account, StrayAccount):
-        strays.write(account.order, account, {"refund_address": address})
-        return
-    PaymentIntent.update(refund_address=address).where(PaymentIntent.id == account.id).execute()
-    account.refund_address = address
+    accounts.write(account, {"refund_address": address})
 
 
-def _tell(account: Account, row: RefundAddress) -> None:
+def _tell(account: OrderAccount, row: RefundAddress) -> None:
     feed.record(account.tenant_id, *facts.refund_address_changed(account, row))

@@ -15,8 +15,8 @@ from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.errors import ChainUnavailable, FieldMessage, Invalid
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.refunds import RefundAddress
-from ticketing.models.stray_accounts import Account
 from ticketing.services import node_slots, stated_addresses
 from ticketing.services.orders import payees_shown
 from ticketing.services.payments import payee_rows
@@ -32,7 +32,7 @@ class Signed:
     message: str
 
 
-def wanted(account: Account, payee: RefundAddress, address: str, number: int) -> Signed:
+def wanted(account: OrderAccount, payee: RefundAddress, address: str, number: int) -> Signed:
     """Return what the payee that counts must sign, so that refunds go to another address.
 
     `number`: how many payees the account has had.
@@ -49,7 +49,7 @@ def wanted(account: Account, payee: RefundAddress, address: str, number: int) ->
 
 
 def checked(
-    account: Account | None, address: str, signature: str, enabled: Mapping[int, Chain]
+    account: OrderAccount | None, address: str, signature: str, enabled: Mapping[int, Chain]
 ) -> Signed | None:
     """Return what a signature signs, if it is that of the payee that counts.
 
@@ -72,7 +72,7 @@ def checked(
 
 
 def _ask_contract(
-    account: Account, digest: bytes, made: bytes, signer: str, enabled: Mapping[int, Chain]
+    account: OrderAccount, digest: bytes, made: bytes, signer: str, enabled: Mapping[int, Chain]
 ) -> None:
     chain = enabled.get(account.terms.chain_id)
     if chain is None:

@@ -11,13 +11,12 @@ from peewee import Expression, fn
 
 from ticketing import clock
 from ticketing.constants import PayeeCaution, PayeeSource
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payments import Payment
 from ticketing.models.payouts import Payout, PayoutEvent
 from ticketing.models.refunds import WAITING, RefundAddress
-from ticketing.models.stray_accounts import Account
 from ticketing.services.access import actors
 from ticketing.services.orders import mailboxes, payees_shown
-from ticketing.services.orders.accounts import Kind
 
 _DAY = timedelta(days=1)
 
@@ -42,15 +41,16 @@ class PayeeState:
     waiting_address: str | None = None
 
 
-def waiting(kind: Kind) -> Expression:
+def waiting() -> Expression:
     """Return the condition that a statement which waits keeps an account off lists."""
     counts_later = RefundAddress.effective_at.is_null(False)
-    statement = RefundAddress.select().where(kind.rows(RefundAddress), WAITING, counts_later)
+    of_account = RefundAddress.account == OrderAccount.id
+    statement = RefundAddress.select().where(of_account, WAITING, counts_later)
     found: Any = fn.EXISTS(statement)
     return cast(Expression, found)
 
 
-def of(accounts: Sequence[Account]) -> dict[str, PayeeState]:
+def of(accounts: Sequence[OrderAccount]) -> dict[int, PayeeState]:
     """Return the state of each account's payee, by the account's id.
 
     Orders without any payee are known by themselves: for them, nothing is read.
@@ -70,7 +70,7 @@ def of(accounts: Sequence[Account]) -> dict[str, PayeeState]:
     return found
 
 
-def prepared_until(account: Account, payee: str) -> datetime | None:
+def prepared_until(account: OrderAccount, payee: str) -> datetime | None:
     """Return until when a list that was made before can still pay an account to another payee."""
     terms, now = account.terms, clock.now()
     last: datetime | None = (
@@ -99,11 +99,11 @@ class _Facts:
     the organizer's side set the email address that an order has now."""
 
     names: Mapping[str, str]
-    payers: Mapping[str, set[str]]
+    payers: Mapping[int, set[str]]
     set_by_staff: Mapping[str, datetime]
 
 
-def _state(account: Account, rows: Sequence[RefundAddress], facts: _Facts) -> PayeeState:
+def _state(account: OrderAccount, rows: Sequence[RefundAddress], facts: _Facts) -> PayeeState:
     payee, waits = payees_shown.payee_in(rows), payees_shown.waiting_in(rows)
     waiting_address = None if waits is None else waits.address
     waits_until = None if waits is None else waits.effective_at
@@ -138,28 +138,28 @@ def _cautions(payee: RefundAddress, set_by_staff: datetime | None) -> Iterable[P
         yield PayeeCaution.ENTERED
 
 
-def _names(tenant_id: str, rows: Mapping[str, Sequence[RefundAddress]]) -> Mapping[str, str]:
+def _names(tenant_id: str, rows: Mapping[int, Sequence[RefundAddress]]) -> Mapping[str, str]:
     every = [row for of_account in rows.values() for row in of_account]
     wanted = {row.decided_by for row in every if row.source == PayeeSource.ENTERED}
     return actors.names(tenant_id, [each for each in wanted if each])
 
 
 def _payers(
-    accounts: Sequence[Account], rows: Mapping[str, Sequence[RefundAddress]]
-) -> Mapping[str, set[str]]:
+    accounts: Sequence[OrderAccount], rows: Mapping[int, Sequence[RefundAddress]]
+) -> Mapping[int, set[str]]:
     """Return which of the payees have paid, by account."""
     payees = {row.address for of_account in rows.values() for row in of_account}
     paid: Iterable[Any] = (
-        Payment.select(Payment.intent, Payment.stray, Payment.sender)
+        Payment.select(Payment.account, Payment.sender)
         .where(
-            Payment.intent.in_([account.intent_id for account in accounts]),
+            Payment.account.in_([account.id for account in accounts]),
             Payment.canonical,
             Payment.sender.in_(list(payees)),
         )
         .distinct()
         .tuples()
     )
-    found: dict[str, set[str]] = {}
-    for intent_id, stray, sender in paid:
-        found.setdefault(stray or intent_id, set()).add(sender)
+    found: dict[int, set[str]] = {}
+    for account_id, sender in paid:
+        found.setdefault(account_id, set()).add(sender)
     return found

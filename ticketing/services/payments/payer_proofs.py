@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from peewee import JOIN, fn
+from peewee import fn
 
 from ticketing import clock
 from ticketing.chain import address as addresses
@@ -31,10 +31,10 @@ from ticketing.chain.payer_calls import Origin, TransferPlace
 from ticketing.constants import PayeeSource
 from ticketing.db.connection import write_transaction
 from ticketing.errors import NotFound, TooManyPayers
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payment_reports import PaymentReport
 from ticketing.models.payments import Payment
-from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.x402 import X402Settlement
 from ticketing.services import stated_addresses
 from ticketing.services.orders import intents
@@ -70,7 +70,7 @@ class Due:
     """A final payment whose proof is looked for, with its account."""
 
     payment: Payment
-    account: Account
+    account: OrderAccount
 
     @property
     def place(self) -> TransferPlace:
@@ -127,12 +127,11 @@ def take_due(chain_id: int, cursor: int) -> list[Due]:
     grow with the age of a payment.
     """
     now = clock.now()
-    depth = fn.COALESCE(StrayAccount.required_confirmations, PaymentIntent.required_confirmations)
+    depth = OrderAccount.required_confirmations
     rows: Iterable[Any] = (
-        Payment.select(Payment, PaymentIntent, StrayAccount)
+        Payment.select(Payment, OrderAccount, PaymentIntent)
+        .join(OrderAccount)
         .join(PaymentIntent)
-        .switch(Payment)
-        .join(StrayAccount, JOIN.LEFT_OUTER, on=StrayAccount.id == Payment.stray, attr="account")
         .where(
             Payment.chain_id == chain_id,
             Payment.proof_due_at <= now,
@@ -150,7 +149,7 @@ def take_due(chain_id: int, cursor: int) -> list[Due]:
             is_same = (Payment.id == payment.id) & (Payment.chain_id == chain_id)
             is_same &= Payment.proof_due_at == payment.proof_due_at
             if Payment.update(proof_due_at=now + pause).where(is_same).execute():
-                taken.append(Due(payment, payment.account if payment.stray else payment.intent))
+                taken.append(Due(payment, payment.account))
     return taken
 
 
@@ -163,8 +162,7 @@ def totals_before(payment: Payment) -> Sequence[int]:
     rows = (
         Payment.select(Payment.amount)
         .where(
-            Payment.intent == payment.intent_id,
-            Payment.stray == payment.stray,
+            Payment.account == payment.account_id,
             Payment.canonical,
             Payment.block_number <= payment.block_number,
             Payment.id != payment.id,
@@ -199,7 +197,7 @@ def decide(due: Due, origin: Origin, own_nonces: Collection[bytes]) -> None:
         Payment.update(columns).where(Payment.id == payment.id).execute()
 
 
-def proven_payee(account: Account) -> tuple[str, PayeeSource] | None:
+def proven_payee(account: OrderAccount) -> tuple[str, PayeeSource] | None:
     """Return the address that has proven that it paid an account, and how. None: nobody has.
 
     It has proven at least LEAST_PERCENT of what the account received, payments that are not final
@@ -207,13 +205,9 @@ def proven_payee(account: Account) -> tuple[str, PayeeSource] | None:
     one. Never the zero address, and never an address of an order. Call it under the order's lock.
     """
     decimals = account.token_decimals
-    if decimals is None:
-        return None
     rows: Iterable[Any] = (
         Payment.select(Payment.sender, Payment.proven, fn.SUM(Payment.amount), fn.SUM(Payment.dust))
-        .where(
-            Payment.intent == account.intent_id, Payment.stray == account.stray, Payment.canonical
-        )
+        .where(Payment.account == account.id, Payment.canonical)
         .group_by(Payment.sender, Payment.proven)
         .tuples()
     )
@@ -225,7 +219,7 @@ def proven_payee(account: Account) -> tuple[str, PayeeSource] | None:
         booked += atomic
         if proven is not None:
             sums[sender][proven] += atomic
-    received = max(booked, units.to_atomic(account.amount_received, decimals))
+    received = max(booked, units.to_atomic(account.received, decimals))
     for sender, of_sender in sums.items():
         if 100 * sum(of_sender.values()) < LEAST_PERCENT * received or _is_refused(sender):
             continue

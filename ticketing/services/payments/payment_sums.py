@@ -16,11 +16,11 @@ from ticketing.chain import units
 from ticketing.chain.answers import Block
 from ticketing.constants import MICRO_UNIT_DECIMALS, Flag
 from ticketing.models.base import UtcDateTimeField
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.payments import PAYMENT_AT_HOME, Payment
+from ticketing.models.payments import Payment
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Waiver
-from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services.payments import balances
 from ticketing.services.payments.balances import Balance, Position, Step, Totals
 from ticketing.services.payments.payees import Received
@@ -31,7 +31,7 @@ _times = UtcDateTimeField()
 
 
 @Prepared
-def _groups(intent_id: Any, stray: Any, final_up_to: Any) -> Any:
+def _groups(account_id: Any, final_up_to: Any) -> Any:
     is_final = Payment.block_number <= final_up_to
     return (
         Payment.select(
@@ -44,21 +44,21 @@ def _groups(intent_id: Any, stray: Any, final_up_to: Any) -> Any:
             fn.MIN(Case(None, [(~is_final, Payment.block_number)])),
             fn.MAX(Payment.block_time),
         )
-        .where(Payment.intent == intent_id, Payment.stray == stray)
+        .where(Payment.account == account_id)
         .group_by(Payment.canonical, Payment.honoured)
     )
 
 
 @Prepared
-def _first(intent_id: Any) -> Any:
+def _first(account_id: Any) -> Any:
     columns = (Payment.block_number, Payment.block_time, Payment.amount)
     # As of `_steps`. The sums up to the first payment are its own amount and dust.
     first = Payment.select(*columns, Payment.amount, Payment.dust).order_by(*_ORDER).limit(1)
-    return first.where(Payment.intent == intent_id, PAYMENT_AT_HOME, Payment.canonical)
+    return first.where(Payment.account == account_id, Payment.canonical)
 
 
 @Prepared
-def _steps(intent_id: Any, least: Any, price: Any, goal: Any, scale: Any) -> Any:
+def _steps(account_id: Any, least: Any, price: Any, goal: Any, scale: Any) -> Any:
     in_order = Window(order_by=_ORDER, start=Window.preceding(), end=Window.CURRENT_ROW)
     payments = (
         Payment.select(
@@ -71,7 +71,7 @@ def _steps(intent_id: Any, least: Any, price: Any, goal: Any, scale: Any) -> Any
             fn.SUM(Payment.dust).over(in_order).cast("BIGINT").alias("sum_dust"),
             fn.ROW_NUMBER().over(in_order).alias("place"),
         )
-        .where(Payment.intent == intent_id, PAYMENT_AT_HOME, Payment.canonical)
+        .where(Payment.account == account_id, Payment.canonical)
         .window(in_order)
     )
     row = payments.c
@@ -84,21 +84,20 @@ def _steps(intent_id: Any, least: Any, price: Any, goal: Any, scale: Any) -> Any
 
 
 @Prepared
-def _before(intent_id: Any, stray: Any, block: Any, log_index: Any) -> Any:
+def _before(account_id: Any, block: Any, log_index: Any) -> Any:
     is_before = (Payment.block_number < block) | (
         (Payment.block_number == block) & (Payment.log_index < log_index)
     )
     return Payment.select(fn.SUM(Payment.amount), fn.SUM(Payment.dust)).where(
-        Payment.intent == intent_id, Payment.stray == stray, Payment.canonical, is_before
+        Payment.account == account_id, Payment.canonical, is_before
     )
 
 
 @Prepared
-def _paid(intent_id: Any, stray: Any) -> Any:
+def _paid(account_id: Any) -> Any:
     columns = (Payment.block_number, Payment.log_index, Payment.sender)
     paid = Payment.select(*columns, Payment.amount, Payment.dust)
-    of_account = (Payment.intent == intent_id) & (Payment.stray == stray)
-    return paid.where(of_account, Payment.canonical).order_by(*_ORDER)
+    return paid.where(Payment.account == account_id, Payment.canonical).order_by(*_ORDER)
 
 
 def balance(intent: PaymentIntent, as_of: Block, totals: Totals, waived: int) -> Balance:
@@ -107,7 +106,7 @@ def balance(intent: PaymentIntent, as_of: Block, totals: Totals, waived: int) ->
     return balances.add_up(intent, totals, steps, as_of, waived)
 
 
-def totals_of(account: Account, as_of: Block) -> Totals:
+def totals_of(account: OrderAccount, as_of: Block) -> Totals:
     """Return what the payments of an account add up to, as of a block of its chain."""
     terms = account.terms
     received = final = decided = 0
@@ -115,11 +114,7 @@ def totals_of(account: Account, as_of: Block) -> Totals:
     times: list[datetime] = []
     states: set[bool | None] = set()
     has_removed = False
-    groups = _groups.tuples(
-        intent_id=account.intent_id,
-        stray=account.stray,
-        final_up_to=terms.final_up_to(as_of.number),
-    )
+    groups = _groups.tuples(account_id=account.id, final_up_to=terms.final_up_to(as_of.number))
     for canonical, honoured, amount, dust, final_amount, final_dust, open_block, latest in groups:
         if not canonical:
             has_removed = True
@@ -144,9 +139,7 @@ def totals_of(account: Account, as_of: Block) -> Totals:
     )
 
 
-def covering(
-    intent: PaymentIntent, account: Account, totals: Totals, waived: int
-) -> Payment | None:
+def covering(account: OrderAccount, totals: Totals, waived: int) -> Payment | None:
     """Return the first undecided transfer to an account that covers an ended order's full amount.
 
     None if the account owes an earlier refund, which stays due. None also if the order is unpaid
@@ -156,9 +149,9 @@ def covering(
     it: 14 are owed. If the 4 were refunded first, the 10 cover it. Late transfers of 6 and 4 never
     do.
     """
-    if not balances.may_be_covered(intent, account, totals, waived):
+    if not balances.may_be_covered(account, totals, waived):
         return None
-    is_enough = Payment.amount >= intent.amount
+    is_enough = Payment.amount >= account.order.amount
     transfer: Payment | None = (
         Payment.select().where(undecided_of(account), is_enough).order_by(*_ORDER).first()
     )
@@ -176,17 +169,16 @@ def covering(
     return None if owes else transfer
 
 
-def received_before(account: Account, position: Position) -> int:
+def received_before(account: OrderAccount, position: Position) -> int:
     """Return the sum of the canonical payments that lie before a place on the chain."""
     block, log_index = position
-    of_account = {"intent_id": account.intent_id, "stray": account.stray}
-    rows = _before.tuples(**of_account, block=block, log_index=log_index)
+    rows = _before.tuples(account_id=account.id, block=block, log_index=log_index)
     decimals = account.terms.decimals
     ((amount, dust),) = rows
     return units.from_atomic(_atomic(amount, dust, decimals), decimals)[0]
 
 
-def received_by_payer(account: Account) -> tuple[Received, Mapping[str, Received]]:
+def received_by_payer(account: OrderAccount) -> tuple[Received, Mapping[str, Received]]:
     """Return what an account received, in all and of each payer.
 
     This reads every canonical payment, but few columns. Only an organizer who settles a refund
@@ -195,9 +187,7 @@ def received_by_payer(account: Account) -> tuple[Received, Mapping[str, Received
     decimals = account.terms.decimals
     every: list[tuple[Position, int]] = []
     of_payer: dict[str, list[tuple[Position, int]]] = defaultdict(list)
-    for block, log_index, sender, amount, dust in _paid.tuples(
-        intent_id=account.intent_id, stray=account.stray
-    ):
+    for block, log_index, sender, amount, dust in _paid.tuples(account_id=account.id):
         paid = ((block, log_index), _atomic(amount, dust, decimals))
         every.append(paid)
         of_payer[sender].append(paid)
@@ -205,39 +195,39 @@ def received_by_payer(account: Account) -> tuple[Received, Mapping[str, Received
     return Received(every, decimals), sent
 
 
-def received_up_to(account: Account, block: int) -> int:
+def received_up_to(account: OrderAccount, block: int) -> int:
     """Return the sum of the canonical payments in blocks up to `block`."""
     return received_before(account, (block + 1, 0))
 
 
-def waivers_of(account: Account) -> Sequence[Waiver]:
+def waivers_of(account: OrderAccount) -> Sequence[Waiver]:
     """Return the waivers of an account. A removal of payments sets a flag, and may end them."""
-    may_end = isinstance(account, StrayAccount) or Flag.REORGED in account.flags
+    may_end = not account.is_home or Flag.REORGED in account.order.flags
     if not account.waived and not may_end:
         return []
-    of_account = (Waiver.intent == account.intent_id) & (Waiver.stray == account.stray)
-    return list(Waiver.select().where(of_account).order_by(Waiver.id))
+    return list(Waiver.select().where(Waiver.account == account.id).order_by(Waiver.id))
 
 
-def waived(account: Account) -> int:
+def waived(account: OrderAccount) -> int:
     """Return what the waivers of an account write off now, in micro-units."""
     return sum(in_effect(account, waiver) for waiver in waivers_of(account))
 
 
-def in_effect(account: Account, waiver: Waiver) -> int:
+def in_effect(account: OrderAccount, waiver: Waiver) -> int:
     """Return the part of a waiver whose payments are still on the chain, in micro-units."""
     return balances.in_effect(waiver, received_up_to(account, waiver.block_number))
 
 
 def _steps_of(intent: PaymentIntent, totals: Totals, goal: int) -> Sequence[Step]:
     """Return the first payment, and those that reach what is enough, the price, and `goal`."""
-    decimals, least = intent.terms.decimals, intent.amount - intent.tolerance
+    home, least = intent.home, intent.amount - intent.tolerance
+    decimals = home.token_decimals
     if units.from_atomic(totals.received, decimals)[0] < min(least, goal):
-        rows = _first.tuples(intent_id=intent.id)
+        rows = _first.tuples(account_id=home.id)
     else:
         scale = units.to_atomic(1, max(decimals, MICRO_UNIT_DECIMALS))
         rows = _steps.tuples(
-            intent_id=intent.id, least=least, price=intent.amount, goal=goal, scale=scale
+            account_id=home.id, least=least, price=intent.amount, goal=goal, scale=scale
         )
     return [
         Step(block, _time(at), amount, _atomic(sum_amount, sum_dust, decimals))

@@ -14,11 +14,11 @@ from ticketing import clock, ids
 from ticketing.chain import units
 from ticketing.chain.answers import Transfer
 from ticketing.models.collections import Collection as Collected
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payment_reports import PaymentReport
 from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
-from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.wallets import Wallet
 from ticketing.models.x402 import X402Settlement
 from ticketing.services.orders import accounts
@@ -77,7 +77,7 @@ def record(
         return set()
     recipients = {transfer.recipient for transfer in transfers}
     paid = accounts.at(chain_id, token_address, recipients)
-    received = {account.id: account.amount_received for account in paid.values()}
+    received = {account.id: account.received for account in paid.values()}
     counted = _canonical_of(chain_id, {transfer.tx_hash for transfer in transfers})
     touched = _take_out_moved(transfers, counted.values(), recipients if of_one else None)
     new = [each for each in transfers if each.recipient in paid and not _is_known(each, counted)]
@@ -105,15 +105,15 @@ def honour(transfer: Payment) -> None:
     Payment.update(honoured=True).where(Payment.id == transfer.id).execute()
 
 
-def refuse_undecided(account: Account) -> None:
+def refuse_undecided(account: OrderAccount) -> None:
     """Record that no transfer to an account that is not decided yet pays for its ended order."""
     Payment.update(honoured=False).where(undecided_of(account)).execute()
 
 
-def undecided_of(account: Account) -> Expression:
+def undecided_of(account: OrderAccount) -> Expression:
     """Return the condition of the transfers to an account that are not decided yet."""
-    of_account = (Payment.intent == account.intent_id) & (Payment.stray == account.stray)
-    return of_account & Payment.canonical & Payment.honoured.is_null()
+    of_account = (Payment.account == account.id) & Payment.canonical
+    return of_account & Payment.honoured.is_null()
 
 
 def intents_of(intent_ids: Collection[str]) -> list[PaymentIntent]:
@@ -122,20 +122,16 @@ def intents_of(intent_ids: Collection[str]) -> list[PaymentIntent]:
     return list(query.order_by(PaymentIntent.id))
 
 
-def booked_atomic(accounts: Sequence[Account]) -> dict[str, int]:
+def booked_atomic(accounts: Sequence[OrderAccount]) -> dict[int, int]:
     """Return the sum of each account's canonical payments, in atomic units, by its id."""
     decimals = {account.id: account.terms.decimals for account in accounts}
     booked = dict.fromkeys(decimals, 0)
-    intent_ids = list({account.intent_id for account in accounts})
-    columns = (Payment.intent, Payment.stray)
-    of_each = Payment.select(*columns, fn.SUM(Payment.amount), fn.SUM(Payment.dust))
-    canonical = of_each.where(Payment.intent.in_(intent_ids), Payment.canonical)
-    rows: Iterable[Any] = canonical.group_by(*columns).tuples()
-    for intent_id, stray, amount, dust in rows:
-        account_id = stray or intent_id
-        if account_id in decimals:
-            # Postgres returns a sum as a Decimal.
-            booked[account_id] = units.to_atomic(int(amount), decimals[account_id]) + int(dust)
+    of_each = Payment.select(Payment.account, fn.SUM(Payment.amount), fn.SUM(Payment.dust))
+    canonical = of_each.where(Payment.account.in_(list(decimals)), Payment.canonical)
+    rows: Iterable[Any] = canonical.group_by(Payment.account).tuples()
+    for account_id, amount, dust in rows:
+        # Postgres returns a sum as a Decimal.
+        booked[account_id] = units.to_atomic(int(amount), decimals[account_id]) + int(dust)
     return booked
 
 
@@ -198,19 +194,15 @@ def take_out_replaced(
 
 def refunds_to_check(chain_id: int, cursor: int, after: str, most: int) -> list[Refund]:
     """Return refunds that are final at the cursor and were not checked, from the id `after` on."""
-    of_stray = StrayAccount.select(StrayAccount.required_confirmations).where(
-        StrayAccount.id == Refund.stray
-    )
-    depth = fn.COALESCE(of_stray, PaymentIntent.required_confirmations) - 1
     query = (
         Refund.select(Refund)
-        .join(PaymentIntent)
+        .join(OrderAccount)
         .where(
             Refund.chain_id == chain_id,
             Refund.canonical,
             ~Refund.checked,
             Refund.id > after,
-            Refund.block_number + depth <= cursor,
+            Refund.block_number + OrderAccount.required_confirmations - 1 <= cursor,
         )
     )
     return list(query.order_by(Refund.id).limit(most))
@@ -255,10 +247,13 @@ def _take_back(gone: Sequence[Refund]) -> None:
     """Mark refunds that are no longer on the chain as not canonical."""
     Refund.update(canonical=False).where(Refund.id.in_([each.id for each in gone])).execute()
     for refund in gone:
-        model = StrayAccount if refund.stray else PaymentIntent
+        account: OrderAccount = refund.account
+        # It is open until the order is settled, in this transaction. If it were due at once, that
+        # would not see that a refund is due again, and nobody would be told.
+        rest = account.counted + refund.amount - account.kept - account.due - account.out_of_reach
         (
-            model.update(refunded=model.refunded - refund.amount)
-            .where(model.id == (refund.stray or refund.intent_id))
+            OrderAccount.update(refunded=account.refunded - refund.amount, open=max(0, rest))
+            .where(OrderAccount.id == account.id)
             .execute()
         )
 
@@ -329,10 +324,12 @@ def _take_out_moved(
     return {payment.intent_id for payment in moved}
 
 
-def _write(chain_id: int, account: Account, transfer: Transfer, amount: int, dust: int) -> None:
+def _write(
+    chain_id: int, account: OrderAccount, transfer: Transfer, amount: int, dust: int
+) -> None:
     columns = {
         Payment.intent: account.intent_id,
-        Payment.stray: account.stray,
+        Payment.account: account.id,
         Payment.sender: transfer.sender,
         Payment.amount: amount,
         Payment.dust: dust,
@@ -366,7 +363,7 @@ def _write(chain_id: int, account: Account, transfer: Transfer, amount: int, dus
     ).execute()
 
 
-def _proof_due_at(chain_id: int, account: Account, transfer: Transfer) -> Node:
+def _proof_due_at(chain_id: int, account: OrderAccount, transfer: Transfer) -> Node:
     """Return since when the worker may look who paid: since a page told it, or a payer signed.
 
     It is a part of the payment's own statement, so that it costs no other. Most have neither: NULL.

@@ -30,13 +30,13 @@ from ticketing.chain.registry import Chain
 from ticketing.constants import EPOCH
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable
+from ticketing.models.order_accounts import TO_REFUND, OrderAccount
+from ticketing.models.payment_intents import IS_HOME, PaymentIntent
 from ticketing.models.payouts import PassedId, Payout, PayoutCursor, PayoutEvent, Unbooked
 from ticketing.models.refunds import Refund
-from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import chains
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import accounts
-from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import (
     block_history,
     chain_settlement,
@@ -92,6 +92,10 @@ _BOOKED = fn.EXISTS(
 log = logging.getLogger(__name__)
 
 
+# Also what may still pay for the order, if another account is its home.
+_CAN_BE_PAID_BACK = TO_REFUND | ((OrderAccount.open > 0) & ~IS_HOME)
+
+
 def cursor(chain_id: int) -> Block | None:
     """Return the last block up to which events were read. None before the first list."""
     row: PayoutCursor | None = PayoutCursor.get_or_none(PayoutCursor.chain_id == chain_id)
@@ -118,7 +122,7 @@ def ended_before(chain_id: int) -> datetime:
     return EPOCH if read is None else min(read.time, clock.now())
 
 
-def is_listed(account: Account) -> bool:
+def is_listed(account: OrderAccount) -> bool:
     """Return whether a locked account is on a list that can still be paid, or was paid just now.
 
     Of a payment that was seen, the debt is not reduced yet, or it may return to the chain.
@@ -249,26 +253,18 @@ def book_waiting(chain_id: int) -> None:
     _note_untried(chain_id)
 
 
-def _waiting(chain_id: int) -> Sequence[tuple[PayoutEvent, Account]]:
-    """Return payments that wait, with their accounts as they are now.
-
-    Since the list was written, a home may have become a stray account, or a stray account the home.
-    """
+def _waiting(chain_id: int) -> Sequence[tuple[PayoutEvent, OrderAccount]]:
+    """Return payments that wait, with their accounts."""
     is_time = PayoutEvent.tried_at.is_null() | (PayoutEvent.tried_at < clock.now() - AGAIN)
-    found: list[tuple[PayoutEvent, Account]] = []
-    for kind in accounts.KINDS:
-        waits = PayoutEvent.select().where(
-            PayoutEvent.chain_id == chain_id, PayoutEvent.waits, is_time, MAY_COUNT, ~PASSED_OVER
-        )
-        query = waits.join(kind.model, on=kind.payout_events).where(_is_due(kind))
-        found += _with_accounts(query.order_by(PayoutEvent.payment_id).limit(BOOKED_PER_PASS))
-    return found[:BOOKED_PER_PASS]
-
-
-def _is_due(kind: Kind) -> Expression:
-    """Return the condition that something can be paid back, money that is not assigned too."""
-    found: Expression = kind.to_refund
-    return found | (StrayAccount.unassigned > 0) if kind is accounts.STRAYS else found
+    waits = PayoutEvent.select().where(
+        PayoutEvent.chain_id == chain_id, PayoutEvent.waits, is_time, MAY_COUNT, ~PASSED_OVER
+    )
+    query = (
+        waits.join(OrderAccount, on=accounts.at_place(PayoutEvent))
+        .join(PaymentIntent)
+        .where(_CAN_BE_PAID_BACK)
+    )
+    return _with_accounts(query.order_by(PayoutEvent.payment_id).limit(BOOKED_PER_PASS))
 
 
 def _note_untried(chain_id: int) -> None:
@@ -276,21 +272,24 @@ def _note_untried(chain_id: int) -> None:
 
     What strangers pay otherwise has no reason: it is nobody's mistake.
     """
-    for kind in accounts.KINDS:
-        waits = PayoutEvent.select().where(
-            PayoutEvent.chain_id == chain_id,
-            PayoutEvent.waits,
-            PayoutEvent.unbooked.is_null(),
-            MAY_COUNT | _LISTED,
-            ~PASSED_OVER,
-        )
-        untried = ~_is_due(kind) | ~MAY_COUNT
-        query = waits.join(kind.model, on=kind.payout_events).where(untried)
-        for event, account in _with_accounts(query.limit(BOOKED_PER_PASS)):
-            _note_unbooked(event, account)
+    waits = PayoutEvent.select().where(
+        PayoutEvent.chain_id == chain_id,
+        PayoutEvent.waits,
+        PayoutEvent.unbooked.is_null(),
+        MAY_COUNT | _LISTED,
+        ~PASSED_OVER,
+    )
+    untried = ~_CAN_BE_PAID_BACK | ~MAY_COUNT
+    query = (
+        waits.join(OrderAccount, on=accounts.at_place(PayoutEvent))
+        .join(PaymentIntent)
+        .where(untried)
+    )
+    for event, account in _with_accounts(query.limit(BOOKED_PER_PASS)):
+        _note_unbooked(event, account)
 
 
-def _with_accounts(events: Iterable[PayoutEvent]) -> list[tuple[PayoutEvent, Account]]:
+def _with_accounts(events: Iterable[PayoutEvent]) -> list[tuple[PayoutEvent, OrderAccount]]:
     rows = list(events)
     of_place = _of_places(rows)
     return [
@@ -300,15 +299,14 @@ def _with_accounts(events: Iterable[PayoutEvent]) -> list[tuple[PayoutEvent, Acc
     ]
 
 
-def _of_places(rows: Sequence[PayoutEvent]) -> dict[Place, Account]:
+def _of_places(rows: Sequence[PayoutEvent]) -> dict[Place, OrderAccount]:
     """Return the accounts that some payments belong to, by their place."""
     intents = payments.intents_of({row.intent_id for row in rows})
-    strays = accounts.of_intents(intents)
-    every: list[Account] = [*intents, *(each for some in strays.values() for each in some)]
-    return {payout_ids.place_of(each): each for each in every if each.chain_id is not None}
+    accounts.read(intents)
+    return {payout_ids.place_of(each): each for intent in intents for each in intent.accounts}
 
 
-def undecided(accounts: Sequence[Account]) -> dict[str, str]:
+def undecided(accounts: Sequence[OrderAccount]) -> dict[int, str]:
     """Return the accounts with a payment that counts and is not settled, and its transaction.
 
     Such an order must be on no list: its next payment would have another id, and pay it again. The
@@ -324,7 +322,7 @@ def undecided(accounts: Sequence[Account]) -> dict[str, str]:
     return found
 
 
-def paid_elsewhere(accounts: Sequence[Account]) -> dict[str, PayoutEvent]:
+def paid_elsewhere(accounts: Sequence[OrderAccount]) -> dict[int, PayoutEvent]:
     """Return the accounts that real money holds back, with its payment.
 
     Somebody paid it with an id of the account, and it is not what was listed: another payee, or
@@ -340,8 +338,8 @@ def paid_elsewhere(accounts: Sequence[Account]) -> dict[str, PayoutEvent]:
 
 
 def _events_of(
-    accounts: Sequence[Account], *conditions: Any
-) -> Iterator[tuple[PayoutEvent, Account]]:
+    accounts: Sequence[OrderAccount], *conditions: Any
+) -> Iterator[tuple[PayoutEvent, OrderAccount]]:
     of_place = {payout_ids.place_of(account): account for account in accounts}
     intent_ids = list({account.intent_id for account in accounts})
     rows = PayoutEvent.select().where(PayoutEvent.intent.in_(intent_ids), ~PASSED_OVER, *conditions)
@@ -351,7 +349,7 @@ def _events_of(
             yield row, account
 
 
-def _may_count(account: Account, event: PayoutEvent) -> bool:
+def _may_count(account: OrderAccount, event: PayoutEvent) -> bool:
     try:
         return refund_settlement.would_count(account, _transfer(event), _payee_of(event)) > 0
     except ChainUnavailable:
@@ -378,7 +376,7 @@ def _note_booked(chain_id: int) -> None:
         _note_counted(row, account)
 
 
-def _note_counted(event: PayoutEvent, account: Account) -> None:
+def _note_counted(event: PayoutEvent, account: OrderAccount) -> None:
     """Note that a payment counts. A surplus waits: more may be due later."""
     booked = Refund.select(fn.SUM(Refund.amount)).where(
         Refund.intent == event.intent_id,
@@ -400,7 +398,7 @@ def _is(event: PayoutEvent) -> Expression:
     return found
 
 
-def _book(event: PayoutEvent, account: Account, as_of: Block) -> dict[str, int]:
+def _book(event: PayoutEvent, account: OrderAccount, as_of: Block) -> dict[str, int]:
     """Count a payment as a refund of its locked account. Return its new `refunded`, or nothing.
 
     The chain is locked, so the event stays where it is. Its Transfer counts for no other order: see
@@ -438,7 +436,7 @@ def _transfer(event: PayoutEvent) -> Transfer:
     )
 
 
-def _note_unbooked(event: PayoutEvent, account: Account) -> None:
+def _note_unbooked(event: PayoutEvent, account: OrderAccount) -> None:
     """Note why a payment does not count now. The buyer may still state its address."""
     if event.unbooked == Unbooked.SURPLUS:
         return

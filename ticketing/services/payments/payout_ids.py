@@ -18,8 +18,8 @@ from peewee import fn
 from ticketing.chain import refunded_events
 from ticketing.chain.answers import Transfer
 from ticketing.chain.refunded_events import PaidRefund
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payouts import PassedId, Payout, PayoutEvent
-from ticketing.models.stray_accounts import Account
 
 READ_AFTER_END = timedelta(hours=72)
 """For how long the events of a list are read after its end."""
@@ -28,13 +28,13 @@ _IDS_AHEAD = 8
 """How many ids after an order's known ones are recognized. A restored backup may know too few."""
 
 
-def id_of(account: Account, n: int) -> str:
+def id_of(account: OrderAccount, n: int) -> str:
     """Return the id of an account's payment by a payer who has used `n`: 0x and 64 hex digits."""
     terms = account.terms
     return refunded_events.payment_id(terms.chain_id, terms.token_address, account.intent_id, n)
 
 
-def next_ids(accounts: Sequence[Account], payer: str) -> dict[str, str]:
+def next_ids(accounts: Sequence[OrderAccount], payer: str) -> dict[int, str]:
     """Return the id of a payer's next payment of each account, by the account's id.
 
     An id is used once its event and the event's own Transfer are known, of whatever amount and to
@@ -55,7 +55,7 @@ def next_ids(accounts: Sequence[Account], payer: str) -> dict[str, str]:
 
 
 class Place(NamedTuple):
-    """What the payouts of an account have in common, whether it is a home or a stray account."""
+    """What the payouts of an account have in common."""
 
     tenant_id: str
     intent_id: str
@@ -63,7 +63,7 @@ class Place(NamedTuple):
     token_address: str
 
 
-def place_of(account: Account) -> Place:
+def place_of(account: OrderAccount) -> Place:
     """Return the place of an account. An order has one account at most at each."""
     terms = account.terms
     return Place(account.tenant_id, account.intent_id, terms.chain_id, terms.token_address)
@@ -74,7 +74,7 @@ def place_of_row(row: Payout | PayoutEvent) -> Place:
     return Place(row.tenant_id, row.intent_id, row.chain_id, row.token_address)
 
 
-def owners_of_ids(accounts: Sequence[Account]) -> dict[str, str]:
+def owners_of_ids(accounts: Sequence[OrderAccount]) -> dict[str, int]:
     """Return the ids that may be of these accounts, each with its account's id."""
     known = _known_ids({account.intent_id for account in accounts})
     return {
@@ -157,10 +157,10 @@ def note_events(paid: Iterable[PaidRefund], places: Mapping[str, Place], *, rest
 
 
 def transfers_for(
-    account: Account,
+    account: OrderAccount,
     transfers: Sequence[Transfer],
     paid: Sequence[PaidRefund],
-    owners: Mapping[str, str],
+    owners: Mapping[str, int],
 ) -> list[Transfer]:
     """Return the transfers of one transaction that may count for an account.
 

@@ -20,11 +20,11 @@ from ticketing.errors import (
     SignatureRequired,
     TooManyChanges,
 )
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.models.payouts import Payout
 from ticketing.models.refunds import RefundAddress
-from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.wallets import Wallet
 from ticketing.notification_types import MailKind
 from ticketing.services import daily_counts, stated_addresses
@@ -82,7 +82,7 @@ def state(
         (intent,) = settlement.lock_rows([found.id])
         intents.check_link(intent.link_generation, found.link_generation)
         account = accounts.named(intent, chain_id, token_address)
-        address = parse(address, intent if account is None else account, "address", config)
+        address = parse(address, account or intent.home, "address", config)
         check_not_organizers(intent.tenant_id, address)
         if account is None:
             raise NothingReceived
@@ -92,7 +92,7 @@ def state(
     return intent
 
 
-def parse(text: str, account: Account, field: str, config: Config | None = None) -> str:
+def parse(text: str, account: OrderAccount, field: str, config: Config | None = None) -> str:
     """Return an address that may receive an account's refund, with its EIP-55 checksum.
 
     Invalid, with the name of the `field`: for a wrong checksum, the zero address, the token's own
@@ -125,21 +125,19 @@ def check_not_organizers(tenant_id: str, address: str) -> None:
         raise Invalid({"address": [_OF_THE_ORGANIZER]})
 
 
-def refuse_if_nothing_was_received(account: Account) -> None:
+def refuse_if_nothing_was_received(account: OrderAccount) -> None:
     """Refuse an account without any payment. One that a reorganization removed may come back.
 
     Each change is a notification and a mail. Anybody can order with anybody's email address.
     NothingReceived.
     """
-    if account.amount_received == 0:
-        ever_received = Payment.select().where(
-            Payment.intent == account.intent_id, Payment.stray == account.stray
-        )
+    if account.received == 0:
+        ever_received = Payment.select().where(Payment.account == account.id)
         if not ever_received.exists():
             raise NothingReceived
 
 
-def _state(account: Account, address: str, config: Config, signed: Signed | None) -> None:
+def _state(account: OrderAccount, address: str, config: Config, signed: Signed | None) -> None:
     """Store a statement for a locked account, unless it changes nothing."""
     rows = payee_rows.of(account)
     payee, waiting = payees_shown.payee_in(rows), payees_shown.waiting_in(rows)
@@ -200,7 +198,7 @@ def _mail_kind(recipient: str, told: Mailboxes) -> MailKind:
 
 
 def count(
-    account: Account, row: RefundAddress, standing: Standing, since: datetime, decided_by: str
+    account: OrderAccount, row: RefundAddress, standing: Standing, since: datetime, decided_by: str
 ) -> None:
     """Let a statement of a locked account count."""
     proven = payer_proofs.proven_payee(account)
@@ -212,7 +210,7 @@ def count(
     payee_rows.make_payee(account, row, since, decided_by, cautions)
 
 
-def _ask_back(account: Account) -> None:
+def _ask_back(account: OrderAccount) -> None:
     """Ask money back that may still pay for the order: from now on it is owed."""
-    if isinstance(account, StrayAccount) and account.asked_back_at is None:
+    if not account.is_home and account.asked_back_at is None:
         strays.write(account.order, account, {"asked_back_at": clock.now()})

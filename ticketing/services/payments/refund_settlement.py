@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from peewee import JOIN, Expression, ModelSelect, fn
+from peewee import Expression, ModelSelect, fn
 
 from ticketing import clock, ids
 from ticketing.chain import units
@@ -16,16 +16,14 @@ from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.registry import Chain
 from ticketing.constants import IntentStatus
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundNotSeen
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.order_accounts import TO_REFUND, OrderAccount
 from ticketing.models.payments import Payment
 from ticketing.models.refunds import WAITING, Refund, RefundAddress
-from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import node_slots
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import accounts, intents
-from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import (
     balances,
     chain_settlement,
@@ -97,7 +95,7 @@ def settle(
         raise NoRefundDue
     view = _view(account, tx_hash, enabled, intent_id)
 
-    def book(locked: Account, cursor: Block) -> dict[str, int]:
+    def book(locked: OrderAccount, cursor: Block) -> dict[str, int]:
         if _is_repeat(locked, tx_hash, recipient):
             return {}
         if not locked.returnable_now:
@@ -128,33 +126,30 @@ def settle_all(
         view = _view(first, tx_hash, enabled, f"{tenant_id} {tx_hash}")
         view = replace(view, transfers=view.transfers[:TRANSFERS_AT_ONCE])
         payees = {each.recipient for each in view.transfers}
-        due = [_due_to(kind, first, payees) for kind in accounts.KINDS]
-        oldest = sorted(
-            (each for query in due for each in query.clone().limit(ORDERS_AT_ONCE)),
-            key=accounts.place,
-        )
-        left += max(0, sum(query.count() for query in due) - ORDERS_AT_ONCE)
-        _settle_each(oldest[:ORDERS_AT_ONCE], view, tx_hash, by)
+        due = _due_to(first, payees)
+        oldest = list(due.clone().limit(ORDERS_AT_ONCE))
+        left += max(0, due.count() - ORDERS_AT_ONCE)
+        _settle_each(oldest, view, tx_hash, by)
     return SettledOrders(_settled_by(tenant_id, tx_hash, chain_id), left)
 
 
-def _settle_each(due: Sequence[Account], view: ChainView, tx_hash: str, by: Actor) -> None:
+def _settle_each(due: Sequence[OrderAccount], view: ChainView, tx_hash: str, by: Actor) -> None:
     """Settle orders one by one, first those for which a transfer has exactly the amount."""
     of_value: dict[int, list[Transfer]] = defaultdict(list)
     for each in view.transfers:
         of_value[each.atomic_amount].append(each)
     exact = []
     for account in due:
-        amount = units.whole_atomic(account.refund_due_now, account.terms.decimals)
+        amount = units.whole_atomic(account.due_now, account.terms.decimals)
         if amount in of_value:
             exact.append((account, replace(view, transfers=of_value[amount])))
     is_moved = False
 
     for account, part in [*exact, *((each, view) for each in due)]:
 
-        def book(locked: Account, cursor: Block, part: ChainView = part) -> dict[str, int]:
+        def book(locked: OrderAccount, cursor: Block, part: ChainView = part) -> dict[str, int]:
             nonlocal is_moved
-            if _is_repeat(locked, tx_hash, None) or not locked.refund_due_now:
+            if _is_repeat(locked, tx_hash, None) or not locked.due_now:
                 return {}
             try:
                 return _book(locked, cursor, part, tx_hash, None, by)
@@ -168,55 +163,55 @@ def _settle_each(due: Sequence[Account], view: ChainView, tx_hash: str, by: Acto
         raise ChainUnavailable("The chain was reorganized. Retry.")
 
 
-def _due_of_each_token(tenant_id: str, chain_id: int) -> Sequence[Account]:
+def _due_of_each_token(tenant_id: str, chain_id: int) -> Sequence[OrderAccount]:
     """Return one due account of each token. A chain whose token was changed has a few."""
-    found: list[Account] = []
-    for kind in accounts.KINDS:
-        due = kind.few_of_tenant(tenant_id).where(kind.to_refund, kind.model.chain_id == chain_id)
-        while len(found) < TOKENS_AT_ONCE:
-            tokens = [account.token_address for account in found]
-            first = due.where(kind.model.token_address.not_in(tokens)).first()
-            if first is None:
-                break
-            found.append(first)
+    found: list[OrderAccount] = []
+    due = accounts.of_tenant(tenant_id).where(TO_REFUND, OrderAccount.chain_id == chain_id)
+    while len(found) < TOKENS_AT_ONCE:
+        tokens = [account.token_address for account in found]
+        first = due.where(OrderAccount.token_address.not_in(tokens)).first()
+        if first is None:
+            break
+        found.append(first)
     return found
 
 
-def _due_to(kind: Kind, like: Account, payees: Collection[str]) -> ModelSelect[Any]:
+def _due_to(like: OrderAccount, payees: Collection[str]) -> ModelSelect[OrderAccount]:
     """Select the due accounts that a transfer to one of the payees may pay, the oldest first.
 
     They are of the tenant, chain and token of `like`.
     """
-    stated = RefundAddress.select(RefundAddress.intent).where(
-        kind.rows(RefundAddress), ~WAITING, RefundAddress.address.in_(list(payees))
+    stated = RefundAddress.select(RefundAddress.id).where(
+        RefundAddress.account == OrderAccount.id,
+        ~WAITING,
+        RefundAddress.address.in_(list(payees)),
     )
-    paid = Payment.select(Payment.intent).where(
-        kind.rows(Payment), Payment.canonical, Payment.sender.in_(list(payees))
+    paid = Payment.select(Payment.id).where(
+        Payment.account == OrderAccount.id, Payment.canonical, Payment.sender.in_(list(payees))
     )
-    query = kind.few_of_tenant(like.tenant_id).where(
-        kind.to_refund,
-        kind.model.chain_id == like.chain_id,
-        kind.model.token_address == like.token_address,
+    query = accounts.of_tenant(like.tenant_id).where(
+        TO_REFUND,
+        OrderAccount.chain_id == like.chain_id,
+        OrderAccount.token_address == like.token_address,
         fn.EXISTS(stated) | fn.EXISTS(paid),
     )
-    return query.order_by(kind.model.id)
+    return query.order_by(OrderAccount.intent, OrderAccount.id)
 
 
 def _settled_by(tenant_id: str, tx_hash: str, chain_id: int) -> list[SettledOrder]:
     """Return what counts of a transaction for each order of a tenant, by token."""
-    token = fn.COALESCE(StrayAccount.token_address, PaymentIntent.token_address)
+    of_account = (OrderAccount.intent, OrderAccount.token_address)
     rows: Iterable[Any] = (
-        Refund.select(Refund.intent, token, fn.SUM(Refund.amount))
-        .join(PaymentIntent)
-        .join(StrayAccount, JOIN.LEFT_OUTER, on=(StrayAccount.id == Refund.stray))
+        Refund.select(*of_account, fn.SUM(Refund.amount))
+        .join(OrderAccount)
         .where(
             Refund.chain_id == chain_id,
             Refund.tx_hash == tx_hash,
             Refund.canonical,
-            PaymentIntent.tenant == tenant_id,
+            OrderAccount.tenant_id == tenant_id,
         )
-        .group_by(Refund.intent, token)
-        .order_by(Refund.intent, token)
+        .group_by(*of_account)
+        .order_by(*of_account)
         .tuples()
     )
     # Postgres returns a sum as a Decimal.
@@ -224,7 +219,7 @@ def _settled_by(tenant_id: str, tx_hash: str, chain_id: int) -> list[SettledOrde
 
 
 def _book(
-    locked: Account,
+    locked: OrderAccount,
     cursor: Block,
     view: ChainView,
     tx_hash: str,
@@ -261,7 +256,7 @@ def _book(
     return after
 
 
-def _is_repeat(account: Account, tx_hash: str, recipient: str | None) -> bool:
+def _is_repeat(account: OrderAccount, tx_hash: str, recipient: str | None) -> bool:
     """Return whether the transaction counts already for the account, and for the recipient."""
     to_recipient = [] if recipient is None else [Refund.recipient == recipient]
     return bool(
@@ -271,14 +266,16 @@ def _is_repeat(account: Account, tx_hash: str, recipient: str | None) -> bool:
     )
 
 
-def _view(account: Account, tx_hash: str, enabled: Mapping[int, Chain], slot: str) -> ChainView:
+def _view(
+    account: OrderAccount, tx_hash: str, enabled: Mapping[int, Chain], slot: str
+) -> ChainView:
     """Return the transfers of the account's token in a transaction. `slot`: see node_slots."""
     with node_slots.slot(slot):
         return chain_view.look_at(account, tx_hash, enabled)
 
 
 def count(
-    account: Account,
+    account: OrderAccount,
     transfers: Sequence[Transfer],
     recipient: str | None,
     *,
@@ -298,7 +295,7 @@ def count(
     return sum(each.amount for each in shares)
 
 
-def would_count(account: Account, transfer: Transfer, recipient: str | None) -> int:
+def would_count(account: OrderAccount, transfer: Transfer, recipient: str | None) -> int:
     """Return what `count` would record of a transfer that may grow. ChainUnavailable."""
     return sum(each.amount for each in _shares(account, [transfer], recipient, may_grow=True))
 
@@ -313,7 +310,7 @@ class _Share:
 
 
 def _shares(
-    account: Account,
+    account: OrderAccount,
     transfers: Sequence[Transfer],
     recipient: str | None,
     *,
@@ -338,12 +335,12 @@ def _shares(
     return found
 
 
-def may_receive(account: Account, transfer: Transfer) -> bool:
+def may_receive(account: OrderAccount, transfer: Transfer) -> bool:
     """Return whether the payee of a transfer may get an account's refunds, if any are due."""
     return payees.is_payee(_debts_of(account, None), transfer)
 
 
-def _debts_of(account: Account, recipient: str | None) -> Debts:
+def _debts_of(account: OrderAccount, recipient: str | None) -> Debts:
     received, sent = payment_sums.received_by_payer(account)
     paid_back = [
         Reduction(_position_of(refund), refund.amount, refund.recipient)
@@ -363,28 +360,28 @@ def _debts_of(account: Account, recipient: str | None) -> Debts:
     )
 
 
-def _kept_of(account: Account) -> Callable[[int], int]:
+def _kept_of(account: OrderAccount) -> Callable[[int], int]:
     """Return a function of what was received: what is kept of it. Nothing of a stray account."""
-    if isinstance(account, StrayAccount):
+    if not account.is_home:
         return lambda _: 0
-    return partial(balances.kept, account, IntentStatus(account.status))
+    return partial(balances.kept, account.order, IntentStatus(account.order.status))
 
 
-def _of(account: Account) -> Expression:
+def _of(account: OrderAccount) -> Expression:
     """Return the condition of the refunds of an account."""
-    found: Expression = (Refund.intent == account.intent_id) & (Refund.stray == account.stray)
+    found: Expression = Refund.account == account.id
     return found
 
 
-def _is_of(refund: Refund, account: Account) -> bool:
-    return refund.intent_id == account.intent_id and refund.stray == account.stray
+def _is_of(refund: Refund, account: OrderAccount) -> bool:
+    return refund.account_id == int(account.id)
 
 
 def _position_of(refund: Refund) -> Position:
     return int(refund.block_number), int(refund.log_index)
 
 
-def _recorded(account: Account, transfers: Sequence[Transfer]) -> Sequence[Refund]:
+def _recorded(account: OrderAccount, transfers: Sequence[Transfer]) -> Sequence[Refund]:
     """Return what counts of a transaction already, for all orders of the tenant.
 
     ChainUnavailable if it was recorded in another block: the worker must first take that back.
@@ -393,12 +390,12 @@ def _recorded(account: Account, transfers: Sequence[Transfer]) -> Sequence[Refun
         return []
     recorded = list(
         Refund.select(Refund)
-        .join(PaymentIntent)
+        .join(OrderAccount)
         .where(
             Refund.chain_id == account.chain_id,
             Refund.tx_hash == transfers[0].tx_hash,
             Refund.canonical,
-            PaymentIntent.tenant == account.tenant_id,
+            OrderAccount.tenant_id == account.tenant_id,
         )
     )
     if any(each.block_hash not in (None, transfers[0].block.hash) for each in recorded):
@@ -406,7 +403,7 @@ def _recorded(account: Account, transfers: Sequence[Transfer]) -> Sequence[Refun
     return recorded
 
 
-def _write(account: Account, share: _Share) -> None:
+def _write(account: OrderAccount, share: _Share) -> None:
     """Record a refund, or more of it, or mark one as canonical again after a reorganization."""
     transfer = share.transfer
     if share.counted is not None:
@@ -414,7 +411,7 @@ def _write(account: Account, share: _Share) -> None:
         Refund.update(grown).where(Refund.id == share.counted.id).execute()
         return
     columns = {
-        Refund.stray: account.stray,
+        Refund.account: account.id,
         Refund.sender: transfer.sender,
         Refund.recipient: transfer.recipient,
         Refund.amount: share.amount,

@@ -12,52 +12,52 @@ from peewee import Expression, fn
 from ticketing.chain import address, eip681, units
 from ticketing.constants import MAX_PAYERS_SHOWN, RefundStatus
 from ticketing.models.base import literal
+from ticketing.models.order_accounts import REFUNDED, TO_REFUND, WAIVED, OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
-from ticketing.models.stray_accounts import Account
 from ticketing.services.orders import accounts
-from ticketing.services.orders.accounts import Kind
-from ticketing.services.pagination import Computed, Page, PageRequest, Part, paginate_parts
+from ticketing.services.pagination import Computed, Page, PageRequest, paginate
 from ticketing.services.payments import payee_states
 from ticketing.services.payments.payee_states import PayeeState
 
 
 @dataclass(frozen=True)
 class _Listed:
-    """The refunds of one kind of account with a status: which, and what is due or was done.
+    """The refunds with a status: which, and what is due or was done.
 
     `negated` is the same amount for a list that has the largest first.
     """
 
     condition: Expression
-    amount: Expression
+    amount: Any
     negated: Computed
 
 
-def listed(kind: Kind, status: RefundStatus) -> _Listed:
+def listed(status: RefundStatus) -> _Listed:
     """Return how refunds with a status are found. There is a partial index for each."""
-    model = kind.model
     match status:
         case RefundStatus.DUE:
             return _Listed(
-                kind.to_refund,
-                model.refund_due - model.refund_pending,
+                TO_REFUND,
+                OrderAccount.due - OrderAccount.pending,
                 Computed(
                     "negated due",
-                    model.refund_pending - model.refund_due,
-                    lambda account: -account.refund_due_now,
+                    OrderAccount.pending - OrderAccount.due,
+                    lambda account: -account.due_now,
                 ),
             )
         case RefundStatus.WAIVED:
             negated = Computed(
-                "negated waived", literal(0) - model.waived, lambda account: -account.waived
+                "negated waived", literal(0) - OrderAccount.waived, lambda account: -account.waived
             )
-            return _Listed(kind.waived, model.waived, negated)
+            return _Listed(WAIVED, OrderAccount.waived, negated)
         case RefundStatus.SETTLED:
             negated = Computed(
-                "negated refunded", literal(0) - model.refunded, lambda account: -account.refunded
+                "negated refunded",
+                literal(0) - OrderAccount.refunded,
+                lambda account: -account.refunded,
             )
-            return _Listed(kind.refunded, model.refunded, negated)
+            return _Listed(REFUNDED, OrderAccount.refunded, negated)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class RefundOwed:
     goes, and what an organizer should look at before.
     """
 
-    account: Account
+    account: OrderAccount
     payers: Sequence[Payer]
     payer_count: int
     payee: PayeeState
@@ -89,7 +89,7 @@ class RefundOwed:
     @property
     def amount(self) -> int:
         """The amount that can be refunded now, in micro-units, without pending payments."""
-        return self.account.refund_due_now
+        return self.account.due_now
 
     @property
     def payment_uri(self) -> str | None:
@@ -108,13 +108,13 @@ class RefundOwed:
     @property
     def by_hand_since(self) -> datetime | None:
         """Since when the organizer pays it by hand. None: not so, or nothing is due."""
-        at: datetime | None = self.account.refund_by_hand_at
-        return at if self.account.refund_due else None
+        at: datetime | None = self.account.by_hand_at
+        return at if self.account.due else None
 
     @property
     def status(self) -> RefundStatus:
         """Whether something is still due, and if not, what became of it."""
-        if self.account.refund_due:
+        if self.account.due:
             return RefundStatus.DUE
         return RefundStatus.WAIVED if self.account.waived else RefundStatus.SETTLED
 
@@ -129,7 +129,7 @@ def list_page(
 ) -> Page[RefundOwed]:
     """Return a page of a tenant's refunds with a status, in the order of their intents.
 
-    Each account of an order is a row of its own, and a stray account comes after its order's home.
+    Each account of an order is a row of its own.
     `min_amount` leaves out those of which less, in micro-units, is due, was waived or was paid
     back: what `status` says. With the `sort` "-amount", the largest of these amounts comes first.
     Strangers can make many refunds of a tiny amount. `event_ids`: only of orders of these events.
@@ -138,80 +138,54 @@ def list_page(
     largest_first = sort == "-amount"
     if min_amount is not None:
         scope += f" {min_amount}"
-    parts = [
-        _part(kind, tenant_id, status, min_amount, largest_first, event_ids)
-        for kind in accounts.KINDS
-    ]
-    negated = listed(accounts.HOMES, status).negated
-
-    def key(account: Account) -> tuple[Any, ...]:
-        by_id = accounts.place(account)
-        return (negated.of(account), *by_id) if largest_first else by_id
-
-    found: Page[Account] = paginate_parts(parts, page, scope=scope, key=key)
-    return Page(_with_payers(found.data), found.next_cursor)
-
-
-def _part(
-    kind: Kind,
-    tenant_id: str,
-    status: RefundStatus,
-    min_amount: int | None,
-    largest_first: bool,
-    event_ids: Collection[str] | None,
-) -> Part:
-    of_status, id_ = listed(kind, status), kind.model.id
-    query = kind.few_of_tenant(tenant_id).where(of_status.condition)
+    of_status = listed(status)
+    query = accounts.of_tenant(tenant_id).where(of_status.condition)
     if event_ids is not None:
-        query = query.where(PaymentIntent.event.in_(list(event_ids)))
+        query = query.where(OrderAccount.event_id.in_(list(event_ids)))
     if min_amount is not None:
         # In the order of amounts, the index on the negated ones is searched up to this one.
         of_index = of_status.negated.expression <= -min_amount
         query = query.where(of_index if largest_first else of_status.amount >= min_amount)
-    return Part(query, [of_status.negated, id_] if largest_first else [id_])
+    order: list[Any] = [OrderAccount.intent, OrderAccount.id]
+    if largest_first:
+        order = [of_status.negated, *order]
+    found: Page[OrderAccount] = paginate(query, order, page, scope=scope)
+    return Page(_with_payers(found.data), found.next_cursor)
 
 
-def owed_for(account: Account) -> RefundOwed:
+def owed_for(account: OrderAccount) -> RefundOwed:
     """Return the refund of one account."""
     return _with_payers([account])[0]
 
 
-def _with_payers(page: Sequence[Account]) -> list[RefundOwed]:
+def _with_payers(page: Sequence[OrderAccount]) -> list[RefundOwed]:
     """Return the refund of each account with its largest payers, those seen first coming first.
 
     The zero address is left out: nobody can receive money there.
     """
-    payers: dict[str, list[Payer]] = {account.id: [] for account in page}
+    payers: dict[int, list[Payer]] = {account.id: [] for account in page}
     counts = dict.fromkeys(payers, 0)
-    decimals = {account.id: account.token_decimals or 0 for account in page}
-    of_account, first_seen = [Payment.intent, Payment.stray], fn.MIN(Payment.id)
+    decimals = {account.id: account.token_decimals for account in page}
+    of_account, first_seen = Payment.account, fn.MIN(Payment.id)
     by_size = [fn.SUM(Payment.amount).desc(), first_seen]
     ranked = (
         Payment.select(
-            Payment.intent,
-            Payment.stray,
+            of_account,
             Payment.sender,
             fn.SUM(Payment.amount).alias("amount"),
             fn.SUM(Payment.dust).alias("dust"),
             first_seen.alias("first_seen"),
-            fn.ROW_NUMBER().over(partition_by=of_account, order_by=by_size).alias("place"),
-            fn.COUNT(Payment.sender).over(partition_by=of_account).alias("payer_count"),
+            fn.ROW_NUMBER().over(partition_by=[of_account], order_by=by_size).alias("place"),
+            fn.COUNT(Payment.sender).over(partition_by=[of_account]).alias("payer_count"),
         )
-        .where(
-            Payment.intent.in_(list({account.intent_id for account in page})),
-            Payment.canonical,
-            Payment.sender != address.ZERO,
-        )
-        .group_by(*of_account, Payment.sender)
+        .where(of_account.in_(list(payers)), Payment.canonical, Payment.sender != address.ZERO)
+        .group_by(of_account, Payment.sender)
     )
     of = ranked.c
-    columns = (of.intent_id, of.stray, of.sender, of.amount, of.dust, of.payer_count)
+    columns = (of.account_id, of.sender, of.amount, of.dust, of.payer_count)
     shown = ranked.select_from(*columns).where(of.place <= MAX_PAYERS_SHOWN)
     rows: Iterable[Any] = shown.order_by(of.first_seen).tuples()
-    for intent_id, stray, sender, amount, dust, count in rows:
-        account_id = stray or intent_id
-        if account_id not in payers:
-            continue
+    for account_id, sender, amount, dust, count in rows:
         # Postgres returns a sum as a Decimal.
         atomic = units.to_atomic(int(amount), decimals[account_id]) + int(dust)
         sent = units.from_atomic(atomic, decimals[account_id])[0]

@@ -8,7 +8,7 @@ lock. chain_settlement.py removes the mark when a refund of the order is counted
 from ticketing import clock
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundListed
-from ticketing.models.stray_accounts import Account
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.orders import accounts, intents
@@ -44,24 +44,22 @@ def mark(
         account = accounts.owing(locked, chain_id, token_address)
         if by_hand:
             _check(account)
-        before = account.refund_by_hand_at
+        before = account.by_hand_at
         after = (before or clock.now()) if by_hand else None
         if after != before:
-            model = type(account)
-            model.update(refund_by_hand_at=after).where(model.id == account.id).execute()
-            account.refund_by_hand_at = after
+            accounts.write(account, {"by_hand_at": after})
             was = {"by_hand": not by_hand}
             now = {"by_hand": by_hand, **accounts.in_audit(account)}
             audit_log.record(tenant_id, by, intent_id, before=was, after=now)
     return refunds.owed_for(account)
 
 
-def _check(locked: Account) -> None:
+def _check(locked: OrderAccount) -> None:
     """Check that an account of a locked order can be marked.
 
     NoRefundDue, RefundListed, ChainUnavailable.
     """
-    if not locked.refund_due_now:
+    if not locked.due_now:
         raise NoRefundDue
     chain_id = locked.terms.chain_id
     if restored_payouts.is_catching_up(chain_id):

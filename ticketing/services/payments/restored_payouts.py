@@ -23,20 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
-from typing import Any
-
-from peewee import ModelSelect
 
 from ticketing import clock
 from ticketing.db.connection import write_transaction
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import HAS_MONEY, PaymentIntent
+from ticketing.models.order_accounts import HAS_MONEY, OrderAccount
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payouts import PayoutCursor
-from ticketing.models.stray_accounts import Account, StrayAccount, id_of
 from ticketing.models.wallets import Wallet
 from ticketing.services import chains
-from ticketing.services.orders import accounts
-from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import payout_ids, watched_orders
 from ticketing.services.payments.payout_ids import Place
 
@@ -116,14 +111,19 @@ def places_of(chain_id: int, ids: Collection[str]) -> dict[str, Place]:
     return found
 
 
-def _candidates(chain_id: int) -> Iterator[Sequence[Account]]:
+def _candidates(chain_id: int) -> Iterator[Sequence[OrderAccount]]:
     """Yield accounts that a list may have paid, page by page."""
-    for kind in accounts.KINDS:
-        after = ""
-        query = _paid(kind, chain_id).order_by(kind.model.id).limit(_PAGE)
-        while page := list(query.where(kind.model.id > after)):
-            yield page
-            after = page[-1].id
+    after = 0
+    query = (
+        OrderAccount.select(OrderAccount, PaymentIntent)
+        .join(PaymentIntent)
+        .where(OrderAccount.chain_id == chain_id, HAS_MONEY)
+        .order_by(OrderAccount.id)
+        .limit(_PAGE)
+    )
+    while page := list(query.where(OrderAccount.id > after)):
+        yield page
+        after = page[-1].id
     states = chains.states()
     state = states.get(chain_id)
     if state is not None:
@@ -131,13 +131,14 @@ def _candidates(chain_id: int) -> Iterator[Sequence[Account]]:
             list(states), chain_id, state.token_address, clock.now(), with_old=True
         )
         for start in range(0, len(orders), _PAGE):
-            yield [_unknown(intent, state) for intent in orders[start : start + _PAGE]]
+            some = enumerate(orders[start : start + _PAGE], 1)
+            yield [_unknown(number, intent, state) for number, intent in some]
 
 
-def _unknown(intent: PaymentIntent, state: ChainState) -> StrayAccount:
-    """Return what an order may have received on a chain. It is not stored."""
-    return StrayAccount(
-        id=id_of(intent.id, state.chain_id, state.token_address),
+def _unknown(number: int, intent: PaymentIntent, state: ChainState) -> OrderAccount:
+    """Return what an order may have received on a chain. It is not stored: its id is any number."""
+    return OrderAccount(
+        id=-number,
         intent=intent,
         tenant_id=intent.tenant_id,
         chain_id=state.chain_id,
@@ -146,11 +147,3 @@ def _unknown(intent: PaymentIntent, state: ChainState) -> StrayAccount:
         required_confirmations=1,
         address=intent.address,
     )
-
-
-def _paid(kind: Kind, chain_id: int) -> ModelSelect[Any]:
-    """Select the accounts on a chain that were ever paid."""
-    query: ModelSelect[Any] = PaymentIntent.select().where(HAS_MONEY)
-    if kind is accounts.STRAYS:
-        query = StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent)
-    return query.where(kind.model.chain_id == chain_id)

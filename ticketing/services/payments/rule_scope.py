@@ -27,12 +27,14 @@ Owned = Event | TicketType | Voucher | PaymentIntent
 class Scope:
     """What to check: one tenant, or all (None).
 
-    `ticket_types` and `intents`: the only rows that may be inconsistent. None: all may be.
+    `ticket_types`, `intents` and `accounts`: the only rows that may be inconsistent. None: all may
+    be.
     """
 
     tenant_id: str | None
     ticket_types: Sequence[str] | None
     intents: Sequence[str] | None
+    accounts: Sequence[int] | None
 
 
 def doubtful(model: type[Owned], doubt: Any, tenant_id: str | None) -> Sequence[str] | None:

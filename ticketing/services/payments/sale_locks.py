@@ -16,7 +16,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.models.vouchers import Voucher
 from ticketing.services import chains
-from ticketing.services.orders import items
+from ticketing.services.orders import accounts, items
 from ticketing.services.payments import payment_sums, settlement
 
 
@@ -61,6 +61,7 @@ def cancel_sale(of: Expression) -> EndedSale:
     # An order that was being created at the time of the first lock is visible now.
     live = settlement.lock_where(_live(of))
     items.read(live)
+    accounts.read(live)
     for intent in live:
         _cancel(intent, cursors.get(intent.chain_id or 0))
     return EndedSale(cursors, len(live))
@@ -76,16 +77,12 @@ def _live(of: Expression) -> Expression:
 
 
 def _cancel(intent: PaymentIntent, cursor: Block | None) -> None:
-    owed = {}
+    books = {}
     if intent.chain_id is not None:
         # Before the first read of a chain, no payment on it is final.
         as_of = cursor or Block(0, "", clock.now())
-        totals = payment_sums.totals_of(intent, as_of)
-        balance = payment_sums.balance(intent, as_of, totals, payment_sums.waived(intent))
-        owed = {
-            "amount_received": balance.received,
-            "waived": balance.waived,
-            "refund_due": balance.due(IntentStatus.CANCELED),
-            "refund_pending": balance.pending(IntentStatus.CANCELED),
-        }
-    settlement.enter(intent, IntentStatus.CANCELED, clock.now(), **owed)
+        totals = payment_sums.totals_of(intent.home, as_of)
+        waived = payment_sums.waived(intent.home)
+        balance = payment_sums.balance(intent, as_of, totals, waived)
+        books = balance.books(IntentStatus.CANCELED)
+    settlement.enter(intent, IntentStatus.CANCELED, clock.now(), books=books)

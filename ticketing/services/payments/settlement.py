@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import Expression, ModelSelect, fn
+from peewee import Expression, ModelSelect
 
 from ticketing import clock
 from ticketing.chain.answers import Block
@@ -24,11 +24,12 @@ from ticketing.db.connection import UNAVAILABLE, locked, savepoint, write_transa
 from ticketing.errors import IntentNotCancelable
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
+from ticketing.models.order_accounts import NOT_FINAL, OrderAccount
 from ticketing.models.payment_intents import (
     AWAITING,
     EARLY,
+    IS_HOME,
     KEPT,
-    REFUND_PENDING,
     SET_ASIDE,
     UNSETTLED,
     PaymentIntent,
@@ -39,7 +40,7 @@ from ticketing.models.ticket_types import EventStock
 from ticketing.services import chains, counters
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
-from ticketing.services.orders import admissions, finality, seats
+from ticketing.services.orders import accounts, admissions, finality, seats
 from ticketing.services.payments import (
     adoption,
     balances,
@@ -109,9 +110,7 @@ def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[
 
 def _may_be_given_up(intent: PaymentIntent) -> bool:
     """Return whether a locked order awaits its payment, and none was seen or is on its way."""
-    return (
-        intent.is_unpaid and not adoption.is_settling(intent) and not strays.has_unassigned(intent)
-    )
+    return intent.is_unpaid and not adoption.is_settling(intent) and not strays.has_open(intent)
 
 
 def lock_tenant(tenant_id: str) -> None:
@@ -139,12 +138,12 @@ def or_set_aside(intent_id: str, chain_id: int | None) -> Iterator[None]:
 
 
 def deep_enough(chain_id: int, cursor: Block) -> list[str]:
-    """Return some intents whose payment or pending refund may be final now.
+    """Return some intents with a payment that may be final now.
 
     And some that may be confirmed early, and some that were, if their payment may be final now.
 
     Each is selected by the block that it waits for. So a settlement changes each one, and the next
-    call returns others: many orders with pending refunds do not keep others from being selected.
+    call returns others: many that wait do not keep others from being selected.
 
     Example: a payment in block 100 needs 3 confirmations. It is final at cursor 102. With 1 early
     confirmation the order may be confirmed at cursor 100, and is settled again at 102.
@@ -155,17 +154,16 @@ def deep_enough(chain_id: int, cursor: Block) -> list[str]:
         _ids(_paid.tuples(**asked))
         or [intent.id for intent in early.limit(INTENTS_PER_TRANSACTION)]
         or _ids(_confirmed_early.tuples(**asked))
-        or _ids(_with_pending_refund.tuples(**asked))
-        or strays.deep_enough(chain_id, cursor)
+        or _ids(_not_final.tuples(**asked))
     )
 
 
-_DEPTH = PaymentIntent.required_confirmations - 1
+_DEPTH = OrderAccount.required_confirmations - 1
 
 
 @Prepared
 def _paid(chain_id: Any, number: Any) -> ModelSelect[PaymentIntent]:
-    counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
+    counted = OrderAccount.received - OrderAccount.refunded - OrderAccount.waived
     is_deep = PaymentIntent.paid_block + _DEPTH <= number
     return _some(chain_id, UNSETTLED & (counted >= KEPT) & is_deep)
 
@@ -176,21 +174,27 @@ def _confirmed_early(chain_id: Any, number: Any) -> ModelSelect[PaymentIntent]:
 
 
 @Prepared
-def _with_pending_refund(chain_id: Any, number: Any) -> ModelSelect[PaymentIntent]:
-    # A canceled event, or a version without the column, stores no block: then it is found out here.
-    first = fn.COALESCE(PaymentIntent.pending_block, 0)
-    return _some(chain_id, REFUND_PENDING & (first + _DEPTH <= number))
+def _not_final(chain_id: Any, number: Any) -> ModelSelect[OrderAccount]:
+    is_deep = NOT_FINAL & (OrderAccount.pending_block + _DEPTH <= number)
+    query: ModelSelect[OrderAccount] = (
+        OrderAccount.select(OrderAccount.intent)
+        .join(PaymentIntent)
+        .where(OrderAccount.chain_id == chain_id, is_deep, ~SET_ASIDE)
+    )
+    return query.limit(INTENTS_PER_TRANSACTION)
 
 
 @Prepared
 def _past_deadline(chain_id: Any, time: Any) -> ModelSelect[PaymentIntent]:
     is_past = AWAITING & (PaymentIntent.expires_at < time)
-    return _some(chain_id, is_past & PaymentIntent.search_to.is_null())
+    return _some(chain_id, is_past & OrderAccount.search_to.is_null())
 
 
 def _some(chain_id: Any, condition: Expression) -> ModelSelect[PaymentIntent]:
-    query: ModelSelect[PaymentIntent] = PaymentIntent.select(PaymentIntent.id).where(
-        PaymentIntent.chain_id == chain_id, condition, ~SET_ASIDE
+    query: ModelSelect[PaymentIntent] = (
+        PaymentIntent.select(PaymentIntent.id)
+        .join(OrderAccount, on=IS_HOME)
+        .where(PaymentIntent.chain_id == chain_id, condition, ~SET_ASIDE)
     )
     return query.limit(INTENTS_PER_TRANSACTION)
 
@@ -234,17 +238,18 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
     but the order may be confirmed early, it becomes `confirmed` and `early`. A call when the block
     is final ends `early`, and records `intent.finalized`.
     """
-    waived = payment_sums.waived(intent)
-    totals = payment_sums.totals_of(intent, as_of)
+    home = intent.home
+    waived = payment_sums.waived(home)
+    totals = payment_sums.totals_of(home, as_of)
     # First decide on a late transfer: if it is honoured, `add_up` counts an ended order as paid.
-    transfer = payment_sums.covering(intent, intent, totals, waived)
+    transfer = payment_sums.covering(home, totals, waived)
     if (
         transfer is not None
         and not strays.owe(intent)
-        and late_orders.take_seats(intent, transfer, intent.terms.chain_id)
+        and late_orders.take_seats(intent, transfer, home.chain_id)
     ):
         payments.honour(transfer)
-        totals = payment_sums.totals_of(intent, as_of)
+        totals = payment_sums.totals_of(home, as_of)
     balance = payment_sums.balance(intent, as_of, totals, waived)
     status = balance.status
     if status is IntentStatus.EXPIRED and intent.status in LIVE and not may_expire:
@@ -256,17 +261,12 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
         status, early = IntentStatus.CONFIRMED, True
     has_ended = status is IntentStatus.EXPIRED or balances.has_ended(intent)
     if has_ended and totals.awaits_decision:
-        payments.refuse_undecided(intent)
-    pending = balance.pending(status)
+        payments.refuse_undecided(home)
     enter(
         intent,
         status,
         max(as_of.time, clock.now()),
-        amount_received=balance.received,
-        waived=balance.waived,
-        refund_due=balance.due(status),
-        refund_pending=pending,
-        pending_block=balance.open_block if pending else None,
+        books=balance.books(status),
         paid_block=balance.paid_block,
         early=early,
         flags=balance.flags,
@@ -276,20 +276,43 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
     )
 
 
-def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns: Any) -> None:
-    """Write a locked intent with its new status and `columns`, and what follows from the change."""
-    before, due_before = IntentStatus(intent.status), intent.refund_due_now
-    was_early, received_before = intent.early, intent.amount_received
+def enter(
+    intent: PaymentIntent,
+    status: IntentStatus,
+    now: datetime,
+    *,
+    books: Mapping[str, Any] | None = None,
+    **columns: Any,
+) -> None:
+    """Write a locked intent with its new status and `columns`, and what follows from the change.
+
+    `books`: new columns of its home.
+    """
+    home = intent.home
+    before, due_before, received_before = IntentStatus(intent.status), home.due_now, home.received
+    was_early = intent.early
     columns["status"] = status
     if status is IntentStatus.CONFIRMED and intent.confirmed_at is None:
         columns["confirmed_at"] = clock.now()
-    if status is not before and status not in LIVE:
-        columns |= _end(intent, status, now, columns)
+    if status is not before:
+        columns |= _ended_at(intent, status, now, columns)
+    of_home = _with_rest(home, status, books or {})
+    if accounts.differs(home, of_home):
+        columns["books_version"] = intent.books_version + 1
     write_changes(intent, columns)
+    if status is not before:
+        # For an unpaid and canceled order, the balance is enough.
+        given_up = status is IntentStatus.CANCELED and not home.received
+        of_home |= accounts.state_of(intent)
+        of_home["watch_until"] = (
+            None if status in LIVE else now if given_up else now + WATCH_AFTER_END
+        )
+    if intent.chain_id is not None:
+        accounts.write(home, of_home)
     happened = [] if status is before else facts.intent_entered(intent)
     if was_early and status is before and intent.final:
         happened.append(facts.intent_finalized(intent))
-    if status is IntentStatus.AWAITING_PAYMENT and intent.amount_received > received_before:
+    if status is IntentStatus.AWAITING_PAYMENT and home.received > received_before:
         happened.append(facts.intent_part_paid(intent))
     match before, status:
         case (
@@ -307,8 +330,8 @@ def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns:
             admissions.suspend(intent)
         case IntentStatus.REVERSED, IntentStatus.CONFIRMED:
             admissions.restore(intent)
-    feed.record_all(intent.tenant_id, [*happened, *facts.refund_due(intent, due_before)])
-    if status is not before and intent.strays_version:
+    feed.record_all(intent.tenant_id, [*happened, *facts.refund_due(home, due_before)])
+    if status is not before:
         strays.follow(intent)
 
 
@@ -328,20 +351,28 @@ def _issue(intent: PaymentIntent) -> list[Fact]:
     ]
 
 
-def _end(
-    intent: PaymentIntent, status: IntentStatus, now: datetime, columns: dict[str, Any]
+def _with_rest(
+    home: OrderAccount, status: IntentStatus, books: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the columns of an intent that ends or is sold: when, and how long to watch it."""
+    """Return new columns of a home, with what is left of them: it is open, or kept."""
+    now = {name: getattr(home, name) for name in ("received", "refunded", "waived", "due")}
+    now |= {name: value for name, value in books.items() if name in now}
+    rest = now["received"] - now["refunded"] - now["waived"] - now["due"]
+    is_live = status in LIVE
+    return {**books, "open": rest if is_live else 0, "kept": 0 if is_live else rest}
+
+
+def _ended_at(
+    intent: PaymentIntent, status: IntentStatus, now: datetime, columns: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the column of an intent that says when it ended, if it ends."""
     if intent.chain_id is None:
         return {}
-    # For an unpaid and canceled order, the balance is enough.
-    given_up = status is IntentStatus.CANCELED and not intent.amount_received
-    ended: dict[str, Any] = {"watch_until": now if given_up else now + WATCH_AFTER_END}
     if status is IntentStatus.CANCELED:
-        ended["ended_at"] = now
-    elif intent.ended_at is None and status is IntentStatus.EXPIRED:
-        ended["ended_at"] = columns.get("expires_at", intent.expires_at)
-    return ended
+        return {"ended_at": now}
+    if intent.ended_at is None and status is IntentStatus.EXPIRED:
+        return {"ended_at": columns.get("expires_at", intent.expires_at)}
+    return {}
 
 
 def write_changes(intent: PaymentIntent, columns: dict[str, Any]) -> None:
@@ -367,6 +398,7 @@ def lock(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
     """
     intents = lock_rows(intent_ids)
     seats.lock(intents)
+    accounts.read(intents)
     return intents
 
 
@@ -377,6 +409,12 @@ def lock_rows(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
     orders, and would deadlock with who has locked such an order and wants the stock.
     """
     return lock_where(PaymentIntent.id.in_(list(intent_ids)))
+
+
+def lock_ids(intent_ids: Iterable[str]) -> None:
+    """Lock intents as `lock_rows` does, without reading them."""
+    ids = PaymentIntent.select(PaymentIntent.id).where(PaymentIntent.id.in_(list(intent_ids)))
+    list(locked(ids.order_by(PaymentIntent.id)).tuples())
 
 
 def lock_where(condition: Expression) -> Sequence[PaymentIntent]:

@@ -20,10 +20,10 @@ from ticketing.chain.registry import Chain
 from ticketing.db.connection import write_transaction
 from ticketing.models.chains import ChainState
 from ticketing.models.collections import Collection
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.order_networks import OrderNetwork
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
-from ticketing.models.stray_accounts import StrayAccount, id_of
 from ticketing.models.wallets import Wallet
 from ticketing.services import chains
 from ticketing.services.orders import accounts
@@ -64,11 +64,11 @@ def tokens(chain: Chain, state: ChainState) -> Sequence[Token]:
 
 def calls(node: Node, token: Token, intents: Sequence[PaymentIntent], at: Block) -> list[Call]:
     """Return the calls of `look`, as far as they are known."""
-    addresses = [intent.terms.address for intent in intents]
+    addresses = [str(intent.address) for intent in intents]
     known = accounts.at(token.chain.chain_id, token.address, addresses)
     without = [each for each in addresses if each not in known]
     asked = node.balance_calls(token.address, without, at=hex(at.number)) if without else []
-    opened = [each for each in known.values() if isinstance(each, StrayAccount)]
+    opened = [each for each in known.values() if not each.is_home]
     return [*asked, *address_search.balance_calls(node, opened, at)]
 
 
@@ -77,15 +77,15 @@ def look(node: Node, token: Token, intents: Sequence[PaymentIntent], at: Block) 
 
     `at` is the worker's cursor on this chain.
     """
-    addresses = [intent.terms.address for intent in intents]
+    addresses = [str(intent.address) for intent in intents]
     known = accounts.at(token.chain.chain_id, token.address, addresses)
-    without = [intent for intent in intents if intent.terms.address not in known]
-    held = node.balances_at(at, token.address, [each.terms.address for each in without])
+    without = [intent for intent in intents if intent.address not in known]
+    held = node.balances_at(at, token.address, [str(each.address) for each in without])
     for intent, balance in zip(without, held, strict=True):
         if balance:
             _open(intent, token)
     found = accounts.at(token.chain.chain_id, token.address, addresses).values()
-    opened = [each for each in found if isinstance(each, StrayAccount)]
+    opened = [each for each in found if not each.is_home]
     address_search.compare(node, token.chain.chain_id, opened, at)
 
 
@@ -97,9 +97,13 @@ def search_collected(token: Token, transfers: Sequence[Transfer], at: Block) -> 
     orders = _receivers_without({each.sender for each in transfers}, token)
     for intent in orders:
         _open(intent, token)
-        is_account = StrayAccount.id == id_of(intent.id, token.chain.chain_id, token.address)
-        searched = {StrayAccount.search_to: at.number}
-        StrayAccount.update(searched).where(is_account, StrayAccount.search_to.is_null()).execute()
+        is_account = (
+            (OrderAccount.intent == intent.id)
+            & (OrderAccount.chain_id == token.chain.chain_id)
+            & (OrderAccount.token_address == token.address)
+        )
+        searched = {OrderAccount.search_to: at.number}
+        OrderAccount.update(searched).where(is_account, OrderAccount.search_to.is_null()).execute()
 
 
 def _receivers_without(senders: Group[str], token: Token) -> Sequence[PaymentIntent]:
@@ -117,14 +121,13 @@ def _open(intent: PaymentIntent, token: Token) -> None:
         # Another look may have opened it just now.
         if accounts.named(locked, token.chain.chain_id, token.address) is None:
             wallet: Wallet | None = Wallet.get_or_none(Wallet.id == locked.wallet_id)
-            account = new_account(locked, token.network, token.chain, wallet)
-            account.save(force_insert=True)
-            strays.note_change(locked)
+            accounts.store(new_account(locked, token.network, token.chain, wallet))
+            accounts.note_change(locked)
 
 
 def new_account(
     intent: PaymentIntent, network: OrderNetwork, chain: Chain, wallet: Wallet | None
-) -> StrayAccount:
+) -> OrderAccount:
     """Return an account of an order without money, not stored.
 
     If the order can be paid there, its terms are those of order time.
@@ -132,22 +135,13 @@ def new_account(
     option = intent.network_on(network.chain_id)
     if option is not None and option.token_address != network.token_address:
         option = None
-    terms = option or network
-    may_be_early = intent.early_confirmations is not None
-    return StrayAccount(
-        id=id_of(intent.id, terms.chain_id, terms.token_address),
-        intent=intent,
-        tenant_id=intent.tenant_id,
-        chain_id=terms.chain_id,
-        token_address=terms.token_address,
-        symbol=terms.symbol,
-        token_decimals=terms.decimals,
-        required_confirmations=terms.required_confirmations,
-        early_confirmations=chain.early_confirmations if may_be_early else None,
-        address=intent.address,
+    may_be_early = intent.home.early_confirmations is not None
+    return accounts.new(
+        intent,
+        option or network,
         is_option=option is not None,
         in_reach=option is not None or is_in_reach(wallet, chain.chain_id),
-        created_at=intent.created_at,
+        early_confirmations=chain.early_confirmations if may_be_early else None,
     )
 
 
@@ -167,13 +161,13 @@ def reach(chain_id: int) -> None:
 
     They said that they control their address on this chain, or somebody collected the money.
     """
-    found: list[StrayAccount] = _out_of_reach.rows(chain_id=chain_id)
+    found: list[OrderAccount] = _out_of_reach.rows(chain_id=chain_id)
     if not found:
         return
     collected = {
-        row.stray
-        for row in Collection.select(Collection.stray)
-        .where(Collection.intent.in_([each.intent_id for each in found]), Collection.canonical)
+        row.account_id
+        for row in Collection.select(Collection.account)
+        .where(Collection.account.in_([each.id for each in found]), Collection.canonical)
         .distinct()
     }
     state = chains.state(chain_id)
@@ -183,32 +177,34 @@ def reach(chain_id: int) -> None:
 
 
 @Prepared
-def _out_of_reach(chain_id: Any) -> ModelSelect[StrayAccount]:
-    is_out_of_reach = (StrayAccount.chain_id == chain_id) & ~StrayAccount.in_reach
+def _out_of_reach(chain_id: Any) -> ModelSelect[OrderAccount]:
+    is_out_of_reach = (OrderAccount.chain_id == chain_id) & ~OrderAccount.in_reach
     return (
-        StrayAccount.select(StrayAccount, PaymentIntent, Wallet)
+        OrderAccount.select(OrderAccount, PaymentIntent, Wallet)
         .join(PaymentIntent)
         .join(Wallet)
         .where(is_out_of_reach)
     )
 
 
-def _reach(account: StrayAccount) -> None:
+def _reach(account: OrderAccount) -> None:
     with write_transaction():
         settlement.lock_chain(account.chain_id, shared=True)
         (intent,) = settlement.lock_rows([account.intent_id])
-        for each in accounts.strays_of(intent):
+        for each in intent.stray_accounts:
             if each.id == account.id:
                 strays.write(intent, each, {"in_reach": True})
 
 
-def begin_unless_known(account: StrayAccount) -> None:
-    """Let the logs of a new home be searched since the last look: money may be on its way there.
+def search_since_last_look(account: OrderAccount) -> dict[str, int | None]:
+    """Return the columns with which the logs of a new home are searched since the last look.
+
+    Money may be on its way there. Empty if a search is running.
 
     Example: the balance was 0 at block 100, and the buyer chooses the chain at block 120. The
     worker reads the logs of its address from block 120 on, so 101 to 120 are searched.
     """
     state = chains.state(account.chain_id)
-    if account.search_to is None and state is not None:
-        account.checked_block = state.strays_block
-        account.search_to = state.block_number
+    if account.search_to is not None or state is None:
+        return {}
+    return {"checked_block": state.strays_block, "search_to": state.block_number}

@@ -6,7 +6,6 @@ Not while a list of payouts can still be paid: its signature would pay what was 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from peewee import ModelSelect, fn
 
@@ -15,15 +14,14 @@ from ticketing.chain.answers import Block
 from ticketing.chain.registry import LOOK_ALIKES
 from ticketing.constants import RefundStatus
 from ticketing.errors import AmountChanged, RefundListed
+from ticketing.models.order_accounts import OWING, OrderAccount
 from ticketing.models.payment_intents import SET_ASIDE
 from ticketing.models.payouts import Payout, PayoutEvent
 from ticketing.models.refunds import Waiver
-from ticketing.models.stray_accounts import Account
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import accounts, intents
-from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import chain_settlement, payment_sums, payout_events, refunds
 from ticketing.services.payments.refunds import RefundOwed
 
@@ -64,11 +62,11 @@ def waive(
     still be paid: somebody may sign it.
     """
     account = accounts.owing(intents.get(tenant_id, intent_id), chain_id, token_address)
-    if amount != account.refund_due_now:
+    if amount != account.due_now:
         raise AmountChanged
 
-    def book(locked: Account, cursor: Block) -> dict[str, int]:
-        if amount != locked.refund_due_now:
+    def book(locked: OrderAccount, cursor: Block) -> dict[str, int]:
+        if amount != locked.due_now:
             raise AmountChanged
         if payout_events.is_listed(locked):
             raise RefundListed
@@ -79,13 +77,9 @@ def waive(
 
 def small(tenant_id: str, max_amount: int, chain_id: int | None = None) -> SmallRefunds:
     """Return how many refunds of `max_amount` micro-units or less are due, and their sum."""
-    number = total = 0
-    for kind in accounts.KINDS:
-        sums = fn.COUNT(kind.model.id), fn.SUM(kind.model.refund_due)
-        query = _small(kind, tenant_id, max_amount, chain_id).select(*sums)
-        count, amount = query.scalar(as_tuple=True)
-        number, total = number + int(count), total + int(amount or 0)
-    return SmallRefunds(number, total)
+    sums = fn.COUNT(OrderAccount.id), fn.SUM(OrderAccount.due)
+    count, amount = _small(tenant_id, max_amount, chain_id).select(*sums).scalar(as_tuple=True)
+    return SmallRefunds(int(count), int(amount or 0))
 
 
 def waive_small(
@@ -97,27 +91,26 @@ def waive_small(
     together with that part, it may owe more. So is one on a list that can still be paid.
     `chain_id`: those of this chain only. Call it again until none is left. ChainUnavailable.
     """
-    found: list[Account] = []
-    for kind in accounts.KINDS:
-        negated = refunds.listed(kind, RefundStatus.DUE).negated.expression
-        query = _small(kind, tenant_id, max_amount, chain_id)
-        found.extend(query.order_by(negated, kind.model.id).limit(WAIVED_AT_ONCE))
-    found.sort(key=lambda account: (-account.refund_due, *accounts.place(account)))
-    amounts: dict[str, int] = {}
+    negated = refunds.listed(RefundStatus.DUE).negated.expression
+    query = _small(tenant_id, max_amount, chain_id)
+    found = list(
+        query.order_by(negated, OrderAccount.intent, OrderAccount.id).limit(WAIVED_AT_ONCE)
+    )
+    amounts: dict[int, int] = {}
 
-    def book(locked: Account, cursor: Block) -> dict[str, int]:
-        due = int(locked.refund_due)
-        if locked.refund_pending or not 0 < due <= max_amount or payout_events.is_listed(locked):
+    def book(locked: OrderAccount, cursor: Block) -> dict[str, int]:
+        due = int(locked.due)
+        if locked.pending or not 0 < due <= max_amount or payout_events.is_listed(locked):
             return {}
         amounts[locked.id] = due
         return _write_off(locked, cursor, reason, by)
 
-    waived = chain_settlement.reduce_due_of_each(found[:WAIVED_AT_ONCE], book)
+    waived = chain_settlement.reduce_due_of_each(found, book)
     left = small(tenant_id, max_amount, chain_id)
     return Waived(len(waived), sum(amounts[each] for each in waived), left.count)
 
 
-def _small(kind: Kind, tenant_id: str, max_amount: int, chain_id: int | None) -> ModelSelect[Any]:
+def _small(tenant_id: str, max_amount: int, chain_id: int | None) -> ModelSelect[OrderAccount]:
     """Select the accounts that owe so little, all of it final, that can be settled and waived."""
     is_paid = fn.EXISTS(
         PayoutEvent.select().where(
@@ -125,24 +118,26 @@ def _small(kind: Kind, tenant_id: str, max_amount: int, chain_id: int | None) ->
         )
     )
     is_listed = fn.EXISTS(
-        Payout.select().where(kind.payouts, ~is_paid, Payout.valid_before >= clock.now())
+        Payout.select().where(
+            accounts.at_place(Payout), ~is_paid, Payout.valid_before >= clock.now()
+        )
     )
-    negated = refunds.listed(kind, RefundStatus.DUE).negated.expression
-    query = kind.few_of_tenant(tenant_id).where(
-        kind.owing,
+    negated = refunds.listed(RefundStatus.DUE).negated.expression
+    query = accounts.of_tenant(tenant_id).where(
+        OWING,
         negated >= -max_amount,
-        kind.model.refund_pending == 0,
+        OrderAccount.pending == 0,
         # The amounts are added up, and look-alikes are dollars of others.
-        kind.model.token_address.not_in(list(LOOK_ALIKES)),
+        OrderAccount.token_address.not_in(list(LOOK_ALIKES)),
         ~SET_ASIDE,
         ~is_listed,
     )
-    return query if chain_id is None else query.where(kind.model.chain_id == chain_id)
+    return query if chain_id is None else query.where(OrderAccount.chain_id == chain_id)
 
 
-def _write_off(account: Account, cursor: Block, reason: str, by: Actor) -> dict[str, int]:
+def _write_off(account: OrderAccount, cursor: Block, reason: str, by: Actor) -> dict[str, int]:
     """Waive what a locked account owes from final payments. Return its new value of `waived`."""
-    amount = account.refund_due_now
+    amount = account.due_now
     _write_waiver(account, cursor, amount, reason)
     feed.record(account.tenant_id, *facts.refund_waived(account, amount))
     before, after = {"waived": account.waived}, {"waived": account.waived + amount}
@@ -151,14 +146,14 @@ def _write_off(account: Account, cursor: Block, reason: str, by: Actor) -> dict[
     return after
 
 
-def _write_waiver(account: Account, cursor: Block, amount: int, reason: str) -> None:
+def _write_waiver(account: OrderAccount, cursor: Block, amount: int, reason: str) -> None:
     """Record a waiver with the final payments that it depends on."""
     terms = account.terms
     final_up_to = terms.final_up_to(cursor.number)
     Waiver.insert(
         id=ids.new(ids.WAIVER),
         intent=account.intent_id,
-        stray=account.stray,
+        account=account.id,
         amount=amount,
         received=payment_sums.received_up_to(account, final_up_to),
         block_number=final_up_to,

@@ -12,11 +12,12 @@ from peewee import Case, Expression, ModelSelect, fn
 from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
+from ticketing.db.connection import write_transaction
 from ticketing.models.base import literal
-from ticketing.models.payment_intents import AWAITING, EARLY, UNSETTLED, PaymentIntent
+from ticketing.models.order_accounts import SEARCHED, OrderAccount
+from ticketing.models.payment_intents import AWAITING, EARLY, IS_HOME, UNSETTLED, PaymentIntent
 from ticketing.models.prepared import Prepared
-from ticketing.models.stray_accounts import SEARCHED, Account, StrayAccount
-from ticketing.services.payments import block_history
+from ticketing.services.payments import block_history, settlement
 
 SWEEP_EVERY = timedelta(minutes=1)
 COLD_ADDRESSES_PER_SWEEP = 1000
@@ -39,27 +40,22 @@ def has_open_orders(chain_id: int) -> bool:
 
 
 def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozenset[str]:
-    """Return the addresses to read logs of after `since`: live and recently ended intents.
+    """Return the addresses to read logs of after `since`: of live and recently ended intents.
 
-    And of those with another home that were paid here before.
+    An intent with another home is among them, if it was paid here before.
     """
-    is_watched = _LIVE | (PaymentIntent.watch_until > since.time)
-    homes = PaymentIntent.select(PaymentIntent.address).where(
-        PaymentIntent.chain_id == chain_id,
-        PaymentIntent.token_address == token_address,
-        is_watched,
+    query = OrderAccount.select(OrderAccount.address).where(
+        OrderAccount.chain_id == chain_id,
+        OrderAccount.token_address == token_address,
+        _is_watched(since.time),
     )
-    strays = (
-        StrayAccount.select(StrayAccount.address)
-        .join(PaymentIntent)
-        .where(
-            StrayAccount.chain_id == chain_id,
-            StrayAccount.token_address == token_address,
-            is_watched,
-        )
-    )
-    rows: Iterable[Any] = (*homes.tuples(), *strays.tuples())
+    rows: Iterable[Any] = query.tuples()
     return frozenset(address for (address,) in rows)
+
+
+def _is_watched(since: Any) -> Expression:
+    found: Expression = OrderAccount.watch_until.is_null() | (OrderAccount.watch_until > since)
+    return found
 
 
 def elsewhere(
@@ -76,104 +72,126 @@ def elsewhere(
     `chain_ids`: the chains of their homes. `with_old`: those too that ended within OLD_UNTIL. Money
     for them may arrive here, by mistake or not. `tenant_id`: those of one tenant.
     """
-    asked = {
-        "chain_id": chain_id,
-        "token_address": token_address,
-        "since": now - OLD_UNTIL if with_old else now,
-        "canceled_after": now - WATCH_AFTER_END,
-    }
-    found: list[PaymentIntent] = []
-    for each in chain_ids:
-        found += _elsewhere.rows(home=each, **asked)
-    return [each for each in found if tenant_id in (None, each.tenant_id)]
+    asked = {"chain_id": chain_id, "token_address": token_address}
+    since = now - OLD_UNTIL if with_old else now
+    # An unpaid order that was canceled is not watched by its logs.
+    canceled_after = now - WATCH_AFTER_END
+    found: dict[str, PaymentIntent] = {}
+    for home in chain_ids:
+        watched: list[PaymentIntent] = _watched_elsewhere.rows(home=home, **asked, since=since)
+        watched += _canceled_elsewhere.rows(home=home, **asked, canceled_after=canceled_after)
+        found |= {each.id: each for each in watched if tenant_id in (None, each.tenant_id)}
+    return [found[each] for each in sorted(found)]
 
 
 @Prepared
-def _elsewhere(
-    home: Any, chain_id: Any, token_address: Any, since: Any, canceled_after: Any
+def _watched_elsewhere(
+    home: Any, chain_id: Any, token_address: Any, since: Any
 ) -> ModelSelect[PaymentIntent]:
-    is_here = (PaymentIntent.chain_id == chain_id) & (PaymentIntent.token_address == token_address)
-    # An unpaid order that was canceled is not watched by its logs.
-    is_canceled = _CANCELED & (PaymentIntent.ended_at > canceled_after)
-    is_watched = _LIVE | (PaymentIntent.watch_until > since) | is_canceled
-    of_home = PaymentIntent.select().where(PaymentIntent.chain_id == home, is_watched, ~is_here)
-    return of_home.order_by(PaymentIntent.id)
-
-
-def watch_again(account: Account, now: datetime) -> None:
-    """Read the logs of an ended intent's address again, as if it had just ended."""
-    until = max(now, clock.now()) + WATCH_AFTER_END
-    (
-        PaymentIntent.update(watch_until=until)
-        .where(PaymentIntent.id == account.intent_id, PaymentIntent.watch_until < until)
-        .execute()
+    return (
+        PaymentIntent.select()
+        .join(OrderAccount, on=IS_HOME)
+        .where(
+            OrderAccount.chain_id == home,
+            _is_watched(since),
+            ~_is_home_at(chain_id, token_address),
+        )
     )
 
 
-def to_sweep(chain_id: int, now: datetime) -> list[PaymentIntent]:
-    """Return ended intents whose balance must be compared, each at most once in SWEEP_EVERY.
+@Prepared
+def _canceled_elsewhere(
+    home: Any, chain_id: Any, token_address: Any, canceled_after: Any
+) -> ModelSelect[PaymentIntent]:
+    return PaymentIntent.select().where(
+        PaymentIntent.chain_id == home,
+        _CANCELED,
+        PaymentIntent.ended_at > canceled_after,
+        ~_is_home_at(chain_id, token_address),
+    )
+
+
+def _is_home_at(chain_id: Any, token_address: Any) -> Expression:
+    found: Expression = (PaymentIntent.chain_id == chain_id) & (
+        PaymentIntent.token_address == token_address
+    )
+    return found
+
+
+def watch_again(intent_id: str, now: datetime) -> None:
+    """Read the logs of an ended intent's address again, as if it had just ended."""
+    until = max(now, clock.now()) + WATCH_AFTER_END
+    is_over = (OrderAccount.intent == intent_id) & (OrderAccount.watch_until < until)
+    OrderAccount.update(watch_until=until).where(is_over).execute()
+
+
+def to_sweep(chain_id: int, now: datetime) -> list[OrderAccount]:
+    """Return homes of ended intents whose balance must be compared, at most once in SWEEP_EVERY.
 
     These are all that were canceled within a day, because their logs are not read; and of the
     others, at most COLD_ADDRESSES_PER_SWEEP, the longest wait first. Once an address was swept, it
     is always swept, even while its logs are read again: the logs lack payments of the time between.
     """
     asked = {"chain_id": chain_id, "swept_before": now - SWEEP_EVERY}
-    canceled: list[PaymentIntent] = _canceled.rows(**asked, canceled_after=now - WATCH_AFTER_END)
-    new: list[PaymentIntent] = _never_swept.rows(chain_id=chain_id, now=now)
+    canceled: list[OrderAccount] = _canceled.rows(**asked, canceled_after=now - WATCH_AFTER_END)
+    new: list[OrderAccount] = _never_swept.rows(chain_id=chain_id, now=now)
     cold = [*new, *_swept.rows(**asked)]
     return list({each.id: each for each in [*canceled, *cold[:COLD_ADDRESSES_PER_SWEEP]]}.values())
 
 
 @Prepared
-def _canceled(chain_id: Any, swept_before: Any, canceled_after: Any) -> ModelSelect[PaymentIntent]:
-    return PaymentIntent.select().where(
+def _canceled(chain_id: Any, swept_before: Any, canceled_after: Any) -> ModelSelect[OrderAccount]:
+    return _homes().where(
         PaymentIntent.chain_id == chain_id,
         _CANCELED,
         PaymentIntent.ended_at > canceled_after,
-        PaymentIntent.swept_at.is_null() | (PaymentIntent.swept_at <= swept_before),
+        OrderAccount.swept_at.is_null() | (OrderAccount.swept_at <= swept_before),
     )
 
 
 @Prepared
-def _never_swept(chain_id: Any, now: Any) -> ModelSelect[PaymentIntent]:
-    is_new = PaymentIntent.swept_at.is_null() & (PaymentIntent.watch_until <= now)
-    return _ended(chain_id).where(is_new).limit(COLD_ADDRESSES_PER_SWEEP)
+def _never_swept(chain_id: Any, now: Any) -> ModelSelect[OrderAccount]:
+    is_new = OrderAccount.swept_at.is_null() & (OrderAccount.watch_until <= now)
+    found = _homes().where(OrderAccount.chain_id == chain_id, is_new)
+    return found.limit(COLD_ADDRESSES_PER_SWEEP)
 
 
 @Prepared
-def _swept(chain_id: Any, swept_before: Any) -> ModelSelect[PaymentIntent]:
-    found = _ended(chain_id).where(PaymentIntent.swept_at <= swept_before)
-    return found.order_by(PaymentIntent.swept_at).limit(COLD_ADDRESSES_PER_SWEEP)
-
-
-def _ended(chain_id: Any) -> ModelSelect[PaymentIntent]:
+def _swept(chain_id: Any, swept_before: Any) -> ModelSelect[OrderAccount]:
     has_ended = PaymentIntent.status.not_in(LIVE)
-    return PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, has_ended)
+    found = _homes().where(
+        OrderAccount.chain_id == chain_id, OrderAccount.swept_at <= swept_before, has_ended
+    )
+    return found.order_by(OrderAccount.swept_at).limit(COLD_ADDRESSES_PER_SWEEP)
 
 
-def note_balances(checks: Sequence[tuple[Account, int]], at: Block) -> None:
+def _homes() -> ModelSelect[OrderAccount]:
+    return OrderAccount.select(OrderAccount, PaymentIntent).join(PaymentIntent, on=IS_HOME)
+
+
+def note_balances(checks: Sequence[tuple[OrderAccount, int]], at: Block) -> None:
     """Store explained balances. All transfers up to `at` are known, unless a search is running.
 
     `checks` has the balance of each account's address.
     """
-    of_balance: dict[tuple[Any, ...], list[str]] = defaultdict(list)
+    of_balance: dict[str, list[int]] = defaultdict(list)
     for account, balance in checks:
-        place = account.chain_id, account.token_address
-        of_balance[type(account), *place, str(balance)].append(account.id)
-    for (model, chain_id, token, balance_text), account_ids in of_balance.items():
-        checked = Case(None, [(model.search_to.is_null(), at.number)], None)
-        update = model.update(
-            swept_at=at.time,
-            swept_balance=balance_text,
-            checked_block=fn.COALESCE(checked, model.checked_block),
-        )
-        # Bookings write several stray accounts in another order, so each has its own transaction.
-        parts = [account_ids] if model is PaymentIntent else [[each] for each in account_ids]
-        for some in parts:
-            update.where(model.id.in_(some), _is_at(model, chain_id, token)).execute()
+        of_balance[str(balance)].append(account.id)
+    if not checks:
+        return
+    with write_transaction():
+        # Who books payments has locked their orders, and writes the accounts in another order.
+        settlement.lock_ids([account.intent_id for account, _ in checks])
+        for balance_text, account_ids in of_balance.items():
+            checked = Case(None, [(OrderAccount.search_to.is_null(), at.number)], None)
+            OrderAccount.update(
+                swept_at=at.time,
+                swept_balance=balance_text,
+                checked_block=fn.COALESCE(checked, OrderAccount.checked_block),
+            ).where(OrderAccount.id.in_(account_ids)).execute()
 
 
-def note_unexplained(account: Account, balance: int, at: Block) -> None:
+def note_unexplained(account: OrderAccount, balance: int, at: Block) -> None:
     """Store an unexplained balance, and start a search of the address's logs up to `at`.
 
     The search begins MOST_BLOCKS_BACK before the last block at which the balance was explained: a
@@ -190,25 +208,12 @@ def note_unexplained(account: Account, balance: int, at: Block) -> None:
         last_block = None if is_same else account.checked_block
         back = None if last_block is None else max(-1, last_block - block_history.MOST_BLOCKS_BACK)
         columns |= {"swept_balance": str(balance), "search_to": at.number, "checked_block": back}
-    model = type(account)
-    model.update(columns).where(_is(account)).execute()
+    _update(account, **columns)
 
 
-def _is(account: Account) -> Expression:
-    """Return the condition of an account's row, if it is still on the same chain.
-
-    An order may have moved since it was read. Then a block of one chain must not be stored for
-    another one.
-    """
-    model = type(account)
-    place = _is_at(model, account.chain_id, account.token_address)
-    found: Expression = (model.id == account.id) & place
-    return found
-
-
-def _is_at(model: type[Account], chain_id: int | None, token_address: str | None) -> Expression:
-    found: Expression = (model.chain_id == chain_id) & (model.token_address == token_address)
-    return found
+def _update(account: OrderAccount, *conditions: Any, **columns: Any) -> None:
+    is_same = OrderAccount.id == account.id
+    OrderAccount.update(columns).where(is_same, *conditions).execute()
 
 
 def search_again(chain_id: int, addresses: Collection[str], block: Block) -> None:
@@ -217,16 +222,15 @@ def search_again(chain_id: int, addresses: Collection[str], block: Block) -> Non
     A running search goes on. If this one finds nothing either, the balance is compared before the
     hold ends, or after the address is no longer watched.
     """
-    for model in (PaymentIntent, StrayAccount):
-        (
-            model.update(search_to=block.number, checked_block=block.number - 1)
-            .where(
-                model.chain_id == chain_id,
-                model.address.in_(list(addresses)),
-                model.search_to.is_null(),
-            )
-            .execute()
+    (
+        OrderAccount.update(search_to=block.number, checked_block=block.number - 1)
+        .where(
+            OrderAccount.chain_id == chain_id,
+            OrderAccount.address.in_(list(addresses)),
+            OrderAccount.search_to.is_null(),
         )
+        .execute()
+    )
 
 
 def search_gap(chain_id: int, cursor: Block, to: Block) -> None:
@@ -238,24 +242,17 @@ def search_gap(chain_id: int, cursor: Block, to: Block) -> None:
     on where it is, up to `to`. Orders that are watched by balance are asked later: see was_skipped.
     """
     back = max(-1, cursor.number - block_history.MOST_BLOCKS_BACK)
-    is_watched = _LIVE | (PaymentIntent.watch_until > cursor.time)
-    of_watched = StrayAccount.intent.in_(PaymentIntent.select(PaymentIntent.id).where(is_watched))
-    watched: Sequence[tuple[type[Account], Any]] = (
-        (PaymentIntent, is_watched),
-        (StrayAccount, of_watched),
+    is_new = OrderAccount.search_to.is_null()
+    begins = Case(None, [(is_new, back)], OrderAccount.checked_block)
+    ends = Case(None, [(is_new, to.number - 1)], to.number)
+    (
+        OrderAccount.update(search_to=ends, checked_block=begins)
+        .where(OrderAccount.chain_id == chain_id, _is_watched(cursor.time))
+        .execute()
     )
-    for model, condition in watched:
-        is_new = model.search_to.is_null()
-        begins = Case(None, [(is_new, back)], model.checked_block)
-        ends = Case(None, [(is_new, to.number - 1)], to.number)
-        (
-            model.update(search_to=ends, checked_block=begins)
-            .where(model.chain_id == chain_id, condition)
-            .execute()
-        )
 
 
-def was_skipped(account: Account, read_from: int) -> bool:
+def was_skipped(account: OrderAccount, read_from: int) -> bool:
     """Return whether the logs of an ended account lack the newest gap, and are not searched yet.
 
     `read_from` is the block after the gap, or 0.
@@ -263,50 +260,35 @@ def was_skipped(account: Account, read_from: int) -> bool:
     return account.search_to is None and (account.checked_block or 0) < read_from - 1
 
 
-def search_skipped(account: Account, read_from: int) -> None:
+def search_skipped(account: OrderAccount, read_from: int) -> None:
     """Let an account's logs be searched up to the end of the newest gap: see search_gap."""
-    last_block, model = account.checked_block, type(account)
+    last_block = account.checked_block
     back = None if last_block is None else max(-1, last_block - block_history.MOST_BLOCKS_BACK)
-    (
-        model.update(search_to=read_from - 1, checked_block=back)
-        .where(_is(account), model.search_to.is_null())
-        .execute()
-    )
+    is_idle = OrderAccount.search_to.is_null()
+    _update(account, is_idle, search_to=read_from - 1, checked_block=back)
 
 
-def end_searches(accounts: Iterable[Account], at: Block) -> None:
+def end_searches(accounts: Iterable[OrderAccount], at: Block) -> None:
     """End searches: all transfers up to a block are known."""
     for account in accounts:
-        model = type(account)
-        (
-            model.update(search_to=None, checked_block=at.number)
-            .where(_is(account), model.search_to <= at.number)
-            .execute()
-        )
+        is_read = OrderAccount.search_to <= at.number
+        _update(account, is_read, search_to=None, checked_block=at.number)
 
 
-def to_search(chain_id: int) -> list[Account]:
+def to_search(chain_id: int) -> list[OrderAccount]:
     """Return the accounts whose logs must be read again, the oldest orders first."""
-    homes: list[Account] = _searched_homes.rows(chain_id=chain_id)
-    strays: list[Account] = _searched_strays.rows(chain_id=chain_id)
-    return sorted([*homes, *strays], key=lambda account: str(account.id))
+    return _searched.rows(chain_id=chain_id)
 
 
 @Prepared
-def _searched_homes(chain_id: Any) -> ModelSelect[PaymentIntent]:
-    is_searched = PaymentIntent.search_to.is_null(False)
-    return PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, is_searched)
+def _searched(chain_id: Any) -> ModelSelect[OrderAccount]:
+    query = OrderAccount.select(OrderAccount, PaymentIntent).join(PaymentIntent)
+    found = query.where(OrderAccount.chain_id == chain_id, SEARCHED)
+    return found.order_by(OrderAccount.intent, OrderAccount.id)
 
 
-@Prepared
-def _searched_strays(chain_id: Any) -> ModelSelect[StrayAccount]:
-    of_chain = (StrayAccount.chain_id == chain_id) & SEARCHED
-    return StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent).where(of_chain)
-
-
-def note_searched(account: Account, to: int) -> None:
+def note_searched(account: OrderAccount, to: int) -> None:
     """Store that an account's logs were read up to a block. The search ends at `search_to`."""
-    model = type(account)
-    ends = Case(None, [(model.search_to > to, model.search_to)], None)
-    is_same = _is(account) & (model.search_to == account.search_to)
-    model.update(checked_block=to, search_to=ends).where(is_same).execute()
+    ends = Case(None, [(OrderAccount.search_to > to, OrderAccount.search_to)], None)
+    is_same = OrderAccount.search_to == account.search_to
+    _update(account, is_same, checked_block=to, search_to=ends)

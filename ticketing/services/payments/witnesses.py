@@ -23,14 +23,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from peewee import JOIN, Case, fn
+from peewee import Case, fn
 
 from ticketing.chain import units
 from ticketing.chain.answers import Block, Transfer
 from ticketing.models.base import UtcDateTimeField
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payments import Payment
-from ticketing.models.stray_accounts import Account, StrayAccount
 
 _times: Any = UtcDateTimeField()
 
@@ -61,18 +60,18 @@ class ToWitness:
     transfer: Transfer
 
 
-def unwitnessed(accounts: Sequence[Account]) -> dict[str, list[SeenPayment]]:
+def unwitnessed(accounts: Sequence[OrderAccount]) -> dict[int, list[SeenPayment]]:
     """Return the accounts whose witnessed payments do not cover their refunds, by id.
 
     Each has the payments to look at, the largest first. If these are right, it is covered. The list
     is empty if MOST_PAYMENTS payments cannot cover it.
     """
-    found: dict[str, list[SeenPayment]] = {}
+    found: dict[int, list[SeenPayment]] = {}
     paid = _largest(accounts)
     for account in accounts:
         of_account = paid.get(account.id, [])
         terms = account.terms
-        needed = units.to_atomic(account.refunded + account.refund_due_now, terms.decimals)
+        needed = units.to_atomic(account.refunded + account.due_now, terms.decimals)
         chosen: list[SeenPayment] = []
         for each in sorted(of_account, key=lambda each: not each.is_witnessed)[:MOST_PAYMENTS]:
             if needed > 0:
@@ -85,16 +84,15 @@ def unwitnessed(accounts: Sequence[Account]) -> dict[str, list[SeenPayment]]:
     return found
 
 
-def _largest(accounts: Sequence[Account]) -> Mapping[str, Sequence[SeenPayment]]:
+def _largest(accounts: Sequence[OrderAccount]) -> Mapping[int, Sequence[SeenPayment]]:
     """Return the largest payments of each account: of the witnessed ones, and of the others."""
     is_witnessed = Case(None, [(Payment.witnessed, 1)], 0)
     place = fn.ROW_NUMBER().over(
-        partition_by=[Payment.intent, Payment.stray, is_witnessed],
+        partition_by=[Payment.account, is_witnessed],
         order_by=[Payment.amount.desc(), Payment.id],
     )
     columns = (
-        Payment.intent,
-        Payment.stray,
+        Payment.account,
         Payment.tx_hash,
         Payment.log_index,
         Payment.block_number,
@@ -105,7 +103,7 @@ def _largest(accounts: Sequence[Account]) -> Mapping[str, Sequence[SeenPayment]]
         Payment.witnessed,
     )
     ranked = Payment.select(*columns, place.alias("place")).where(
-        Payment.intent.in_(list({account.intent_id for account in accounts})), Payment.canonical
+        Payment.account.in_([account.id for account in accounts]), Payment.canonical
     )
     of = ranked.c
     shown = ranked.select_from(*(of[each.column_name] for each in columns))
@@ -113,36 +111,34 @@ def _largest(accounts: Sequence[Account]) -> Mapping[str, Sequence[SeenPayment]]
         shown.where(of.place <= MOST_PAYMENTS).order_by(of.amount.desc(), of.tx_hash).tuples()
     )
     by_id = {account.id: account for account in accounts}
-    found: dict[str, list[SeenPayment]] = defaultdict(list)
-    for intent_id, stray, tx_hash, log_index, number, hash_, time, amount, dust, seen in rows:
-        account = by_id.get(stray or intent_id)
-        if account is not None:
-            atomic = units.to_atomic(int(amount), account.terms.decimals) + int(dust)
-            found[account.id].append(
-                SeenPayment(
-                    tx_hash,
-                    log_index,
-                    number,
-                    hash_,
-                    _times.python_value(time),
-                    account.terms.address,
-                    atomic,
-                    bool(seen),
-                )
+    found: dict[int, list[SeenPayment]] = defaultdict(list)
+    for account_id, tx_hash, log_index, number, hash_, time, amount, dust, seen in rows:
+        terms = by_id[account_id].terms
+        found[account_id].append(
+            SeenPayment(
+                tx_hash,
+                log_index,
+                number,
+                hash_,
+                _times.python_value(time),
+                terms.address,
+                units.to_atomic(int(amount), terms.decimals) + int(dust),
+                bool(seen),
             )
+        )
     return found
 
 
 def to_ask(chain_id: int, final_up_to: int, most: int) -> list[ToWitness]:
     """Return final payments of a chain that nodes were not asked about, the newest first."""
-    token = fn.COALESCE(StrayAccount.token_address, PaymentIntent.token_address)
-    decimals = fn.COALESCE(StrayAccount.token_decimals, PaymentIntent.token_decimals)
     rows: Iterable[Any] = (
         Payment.select(
-            Payment, PaymentIntent.address, token.alias("token"), decimals.alias("decimals")
+            Payment,
+            OrderAccount.address,
+            OrderAccount.token_address.alias("token"),
+            OrderAccount.token_decimals.alias("decimals"),
         )
-        .join(PaymentIntent)
-        .join(StrayAccount, JOIN.LEFT_OUTER, on=(StrayAccount.id == Payment.stray))
+        .join(OrderAccount)
         .where(
             Payment.chain_id == chain_id,
             Payment.canonical,

@@ -24,7 +24,7 @@ from ticketing import clock
 from ticketing.chain.registry import Chain
 from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.errors import FieldMessage, Invalid, NotFound
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.order_accounts import HAS_MONEY, OrderAccount
 from ticketing.models.tenants import Tenant
 from ticketing.models.wallets import PendingWallet, Wallet
 from ticketing.services import catalog_version
@@ -207,8 +207,8 @@ def _without_new_chains(settings: OwnerSettings, former: Wallet) -> OwnerSetting
 
 
 def _was_paid(tenant_id: str) -> bool:
-    received = (PaymentIntent.tenant == tenant_id) & (PaymentIntent.amount_received > 0)
-    return bool(PaymentIntent.select().where(received).exists())
+    received = OrderAccount.select().where(OrderAccount.tenant_id == tenant_id, HAS_MONEY)
+    return bool(received.exists())
 
 
 def _take_pending(tenant_id: str, asked_at: datetime | None = None) -> PendingWallet | None:

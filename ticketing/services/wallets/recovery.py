@@ -19,8 +19,7 @@ from ticketing.chain.registry import Chain
 from ticketing.constants import MAX_SAFE_INTEGER
 from ticketing.db.connection import write_transaction
 from ticketing.errors import FieldMessage, Invalid, NotFound
-from ticketing.models.payment_intents import HAS_MONEY, PaymentIntent
-from ticketing.models.stray_accounts import StrayAccount
+from ticketing.models.order_accounts import HAS_MONEY, OrderAccount
 from ticketing.models.tenants import Tenant
 from ticketing.models.unassigned_money import UnassignedMoney
 from ticketing.models.wallets import TokenOnChain, Wallet
@@ -100,15 +99,11 @@ def continued(file: Mapping[str, Any], owner: str) -> Continued:
 
 def _received(tenant_id: str, wallet_ids: Collection[str]) -> Mapping[str, set[TokenOnChain]]:
     """Return the tokens that orders of each wallet received, on whatever chain."""
-    home = (PaymentIntent.wallet, PaymentIntent.chain_id, PaymentIntent.token_address)
-    elsewhere = (PaymentIntent.wallet, StrayAccount.chain_id, StrayAccount.token_address)
+    received = (OrderAccount.wallet_id, OrderAccount.chain_id, OrderAccount.token_address)
     unassigned = (UnassignedMoney.wallet, UnassignedMoney.chain_id, UnassignedMoney.token_address)
     queries = (
-        # An index has the orders with money by these columns.
-        PaymentIntent.select(*home).where(PaymentIntent.tenant == tenant_id, HAS_MONEY),
-        StrayAccount.select(*elsewhere)
-        .join(PaymentIntent)
-        .where(StrayAccount.tenant_id == tenant_id),
+        # An index has the accounts with money by these columns.
+        OrderAccount.select(*received).where(OrderAccount.tenant_id == tenant_id, HAS_MONEY),
         UnassignedMoney.select(*unassigned).where(UnassignedMoney.wallet.in_(list(wallet_ids))),
     )
     found: dict[str, set[TokenOnChain]] = defaultdict(set)

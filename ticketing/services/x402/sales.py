@@ -95,7 +95,7 @@ def present(intent: PaymentIntent, config: Config, payer: str | None = None) -> 
 def _receipt(intent: PaymentIntent, payer: str | None) -> dict[str, Any] | None:
     """Return what the chain says about the payment of an order. None for a free order."""
     largest = intents.largest_payments_of(intent)
-    found = [each for each in largest if each.canonical and each.stray == intent.stray]
+    found = [each for each in largest if each.canonical and each.account_id == intent.home.id]
     paid = [each for each in found if each.sender == payer] or found
     if not paid:
         return None
@@ -113,7 +113,7 @@ def _retry_after(intent: PaymentIntent) -> int:
     Example: Polygon needs 64 blocks, or 16 to be early. With 4 blocks, the 12 missing ones take
     about 24 seconds. With 16 blocks it was not confirmed early: 48 are missing, for 60 seconds.
     """
-    needed, early = intent.terms.required_confirmations, intent.early_confirmations
+    needed, early = intent.home.required_confirmations, intent.home.early_confirmations
     if early is not None and intent.confirmations < early:
         needed = early
     missing = needed - intent.confirmations
