@@ -26,6 +26,7 @@ payer_proofs.py: which account has proven that it paid, so that a refund goes ba
 strays.py: what is owed of money on another network than the order's, or in another token
 adoption.py: moves an order to the network on which it was paid
 deposits.py: the deposits of who came become owed; devices_in_use.py: who may not be known yet
+owing.py: locks orders with their seats, and owes what a seat releases: for voids, resales, deposits
 voids.py: what one admission's void owes; when it is refused (inside, transferred, doors unsynced)
 resales.py: sells on what was given back: the oldest seats become void for a new order
 event_voids.py: voids all admissions of an event that services/catalog/events.py cancels, those of

@@ -20,7 +20,7 @@ from peewee import SQL, Case, Expression, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.constants import AdmissionStatus, IntentStatus, Publication
-from ticketing.db.connection import locked, write_transaction
+from ticketing.db.connection import write_transaction
 from ticketing.deposits import AFTER_END, EVERY, FOR, DepositsRelease
 from ticketing.errors import DoorsUnsynced, NotFound
 from ticketing.models.admissions import Admission
@@ -30,7 +30,7 @@ from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import event_locks
-from ticketing.services.payments import devices_in_use, settlement
+from ticketing.services.payments import devices_in_use, owing, settlement
 
 ORDERS_AT_ONCE = 100
 
@@ -180,32 +180,19 @@ def _sum(condition: Expression, amount: Any) -> Sum:
 def _release(intent_id: str) -> None:
     """Release the deposits of one order, if its payment is final."""
     found = PaymentIntent.get_by_id(intent_id)
-    with write_transaction():
-        event_locks.keep(found.tenant_id, found.event_id)
-        as_of = None if found.chain_id is None else settlement.final_as_of(found.chain_id)
-        (order,) = settlement.lock_rows([intent_id])
-        rows = Admission.select().where(Admission.intent == intent_id)
-        seats = list(locked(rows.order_by(Admission.id)))
+    with write_transaction(), owing.locked(found.tenant_id, found.event_id, [intent_id]) as them:
+        order = them.orders[intent_id]
         # Before the settlement: what it changes must not be overwritten.
         settlement.write_changes(order, {"deposits_tried_at": clock.now()})
-        is_final = order.status == IntentStatus.CONFIRMED and order.final
-        freed = sum(_release_seat(each, order) for each in seats) if is_final else 0
-        if freed and as_of is not None:
-            settlement.write_changes(order, {"released": order.released + freed})
-            settlement.settle(order, as_of)
-
-
-def _release_seat(seat: Admission, order: PaymentIntent) -> int:
-    """Write what a locked seat of a locked order releases now. Return that."""
-    if seat.redeemed_at is None or seat.status != AdmissionStatus.VALID:
-        return 0
-    deposit = next(
-        each.deposit_amount for each in order.items if each.ticket_type_id == seat.ticket_type_id
-    )
-    left = deposit - seat.deposit_released
-    amount = max(0, min(left, seat.amount - seat.released))
-    if amount:
-        Admission.update(
-            released=seat.released + amount, deposit_released=seat.deposit_released + amount
-        ).where(Admission.id == seat.id).execute()
-    return amount
+        if order.status != IntentStatus.CONFIRMED or not order.final:
+            return
+        deposits = {each.ticket_type_id: each.deposit_amount for each in order.items}
+        for seat in them.seats:
+            if seat.redeemed_at is None or seat.status != AdmissionStatus.VALID:
+                continue
+            left = deposits[seat.ticket_type_id] - seat.deposit_released
+            amount = min(left, seat.amount - seat.released)
+            if amount > 0:
+                seat.deposit_released += amount
+                seat.save(only=[Admission.deposit_released])
+                them.release(seat, amount)

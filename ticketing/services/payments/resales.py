@@ -17,10 +17,9 @@ expires, and Ada keeps hers. The invariants were checked with a model: tests/sup
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from ticketing import clock
-from ticketing.chain.answers import Block
 from ticketing.constants import RESOLD_REASON, IntentStatus
 from ticketing.db.connection import locked, write_transaction
 from ticketing.models.admissions import Admission
@@ -28,10 +27,9 @@ from ticketing.models.base import literal
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import event_locks
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import returns, stock
-from ticketing.services.payments import settlement, voids
+from ticketing.services.payments import owing, settlement, voids
 
 ORDERS_AT_ONCE = 100
 OFFERS_AT_ONCE = 100
@@ -77,25 +75,23 @@ def _end_offer(admission_id: str) -> bool:
 def _swap(intent_id: str) -> bool:
     """Swap the seats of one order. Return whether it was done."""
     new = PaymentIntent.get_by_id(intent_id)
-    seats = _oldest_offered(new)
-    with write_transaction():
-        event = event_locks.keep(new.tenant_id, new.event_id)
-        cursors = _keep_chains(new, seats)
-        orders = settlement.lock_rows({intent_id, *(str(each.intent_id) for each in seats)})
-        by_id = {each.id: each for each in orders}
-        new = by_id[intent_id]
-        wanted = {seat.id for seat in seats}
-        locked_seats = _locked_of_orders({str(each.intent_id) for each in seats})
-        offered = [each for each in locked_seats if each.id in wanted and each.returned_at]
+    wanted = {each.id: str(each.intent_id) for each in _oldest_offered(new)}
+    order_ids = {intent_id, *wanted.values()}
+    with write_transaction(), owing.locked(new.tenant_id, new.event_id, order_ids) as them:
+        new = them.orders[intent_id]
+        offered = [each for each in them.seats if each.id in wanted and each.returned_at]
         if not (new.pooled and new.final) or len(offered) < new.pooled:
             return False  # somebody was faster: the next round finds it as it is then
         now_void = offered[: new.pooled]
         for seat in now_void:
-            order = by_id[str(seat.intent_id)]
-            voids.release(seat, order, cursors.get(order.chain_id or 0), reason=RESOLD_REASON)
+            # What the promise leaves of its cost stays kept.
+            promised = min(int(seat.return_amount or 0), seat.amount - seat.released)
+            is_whole = promised == seat.amount
+            voids.write(seat, reason=RESOLD_REASON, refund=is_whole)
+            them.release(seat, promised)
         stock.swap(new.items[0].ticket_type_id, new.pooled)
         settlement.write_changes(new, {"pooled": 0})
-        feed.record_all(event.tenant_id, [facts.admission_voided(each) for each in now_void])
+        feed.record_all(new.tenant_id, [facts.admission_voided(each) for each in now_void])
         return True
 
 
@@ -111,19 +107,3 @@ def _oldest_offered(order: PaymentIntent) -> Sequence[Admission]:
         .limit(order.pooled)
     )
     return list(found)
-
-
-def _keep_chains(new: PaymentIntent, seats: Sequence[Admission]) -> dict[int, Block]:
-    """Keep the cursors of the chains of all orders concerned in place, and return them."""
-    orders = [str(each.intent_id) for each in seats]
-    chain_ids = PaymentIntent.select(PaymentIntent.chain_id).where(
-        PaymentIntent.id.in_([new.id, *orders]), PaymentIntent.chain_id.is_null(False)
-    )
-    found = sorted({int(each.chain_id or 0) for each in chain_ids})
-    return {chain_id: settlement.final_as_of(chain_id) for chain_id in found}
-
-
-def _locked_of_orders(intent_ids: Collection[str]) -> list[Admission]:
-    """Lock all admissions of orders: to settle an order may change each of its own."""
-    rows = Admission.select().where(Admission.intent.in_(list(intent_ids)))
-    return list(locked(rows.order_by(Admission.id)))
