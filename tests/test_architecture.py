@@ -128,6 +128,7 @@ SERVICES = (
     ("box_office", "x402", "waiting_list"),
     ("checkout", "mail"),
     ("admission_views", "order_requests", "order_terms"),
+    ("channels",),
     ("door", "exports"),
     ("catalog", "money"),
     ("payments",),

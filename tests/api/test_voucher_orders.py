@@ -18,6 +18,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
 from ticketing.services import checkout, order_terms
+from ticketing.services.channels import Person
 from ticketing.services.order_requests import Order
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import settlement
@@ -318,7 +319,8 @@ def test_a_repeat_after_the_voucher_ended_gets_the_same_answer(acme, ticket):
 
 
 def again(acme, app, ticket, form, **fields):
-    order = Order(ticket["event_id"], [Wanted(ticket["id"])], form=(form,), **fields)
+    by = Person((), form=(form,))
+    order = Order(ticket["event_id"], [Wanted(ticket["id"])], by, **fields)
     return checkout.preflight(acme.slug, order, app.extensions["ticketing"])
 
 

@@ -17,6 +17,7 @@ from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import checkout
+from ticketing.services.channels import Person
 from ticketing.services.order_requests import Order
 from ticketing.services.orders import stock, vouchers
 from ticketing.services.orders.lines import Wanted
@@ -83,9 +84,8 @@ def wanted(ticket, code, *form):
     return Order(
         event_id=ticket["event_id"],
         wanted=(Wanted(ticket["id"]),),
+        by=Person(form, form=form),
         voucher=code,
-        client=form,
-        form=form,
     )
 
 

@@ -70,6 +70,7 @@ from ticketing.errors import (
 from ticketing.models.billing import Billing
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import checkout
+from ticketing.services.channels import Channel, Person
 from ticketing.services.order_requests import Order
 from ticketing.services.orders import billing, buyer_emails, intent_versions, intents, receipts
 from ticketing.services.orders.lines import all_wanted
@@ -158,14 +159,19 @@ def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
     order = Order(
         wanted=all_wanted(body.pop("items")),
         **body,
-        client=limited_client(),
-        address=address(),
+        by=_channel(),
         buyer_email=buyer.get("email"),
         buyer_name=buyer.get("name"),
-        entrance=waiting_room.limited_entrance(),
     )
     with guesses.counted(order.voucher):
         return checkout.preflight(tenant, order, config())
+
+
+def _channel() -> Channel:
+    client = limited_client()
+    if not client:
+        return Channel()
+    return Person(client, address(), entrance=waiting_room.limited_entrance())
 
 
 @blp.get("/intents/<intent_id>")

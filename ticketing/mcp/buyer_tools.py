@@ -16,6 +16,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import admission_views, checkout
 from ticketing.services.access import tenants
 from ticketing.services.catalog import found_events, public_listing
+from ticketing.services.channels import Person
 from ticketing.services.order_requests import Order
 from ticketing.services.orders import holders, intents
 from ticketing.services.orders.lines import all_wanted
@@ -83,7 +84,7 @@ def quote(arguments: Arguments) -> Any:
     tenant = tenants.find(arguments.pop("tenant"))
     wanted = all_wanted(arguments.pop("items"))
     with guesses.counted(arguments["voucher"]):
-        order = Order(wanted=wanted, **arguments, client=client())
+        order = Order(wanted=wanted, by=Person(client()), **arguments)
         return checkout.quote(tenant.id, order, config())
 
 
@@ -110,10 +111,8 @@ def order_ticket(arguments: Arguments) -> Any:
     content = json.dumps([tenant.id, arguments], sort_keys=True)
     order = Order(
         wanted=all_wanted(arguments.pop("items")),
+        by=Person(client(), address(), entrance=entrance),
         **arguments,
-        client=client(),
-        address=address(),
-        entrance=entrance,
     )
 
     def place() -> str:

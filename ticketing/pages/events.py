@@ -36,6 +36,7 @@ from ticketing.pages.waiting_room import render_waiting_room
 from ticketing.services import checkout
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog.public_listing import Listing
+from ticketing.services.channels import Person
 from ticketing.services.order_requests import Order
 from ticketing.services.orders import holds, vouchers
 from ticketing.services.orders.lines import Wanted
@@ -126,7 +127,7 @@ def _may_order(made: Order) -> bool:
     """Return whether to try it: some are left, or the form was sent before."""
     if not holds.is_sold_out(made.read) or was_sent(forms.key()):
         return True
-    return checkout.unpaid_of_form(made) is not None
+    return made.by.replaced() is not None
 
 
 def _once(tenant: str, made: Order) -> str:
@@ -143,11 +144,11 @@ def _once(tenant: str, made: Order) -> str:
         return placed[-1]
 
     with guesses.counted(made.voucher):
-        replaced = checkout.unpaid_of_form(made)
+        replaced = made.by.replaced()
         if replaced is not None and not was_sent(forms.key()):
             checkout.look_at_replaced(made, config())
         intent_id = once(forms.key(), place)
-        newer = None if placed else checkout.unpaid_of_form(made)
+        newer = None if placed else made.by.replaced()
         return intent_id if newer is None or newer.id == intent_id else place()
 
 
@@ -155,16 +156,18 @@ def _order(event: str, form: Mapping[str, Any], wanted: Sequence[Wanted]) -> Ord
     return Order(
         event_id=event,
         wanted=wanted,
+        by=Person(
+            client(),
+            address(),
+            form=form_digests(forms.key()),
+            entrance=waiting_room.entrance_of_page(),
+        ),
         chain_id=form.get("chain_id"),
         voucher=form.get("voucher"),
-        client=client(),
-        address=address(),
-        form=form_digests(forms.key()),
         buyer_email=form.get("email"),
         buyer_name=form.get("name"),
         locale=locales.chosen(request.environ["QUERY_STRING"]),
         answers=_answers(event, [each.ticket_id for each in wanted]),
-        entrance=waiting_room.entrance_of_page(),
     )
 
 

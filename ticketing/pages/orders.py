@@ -31,6 +31,7 @@ from ticketing.pages.guards import OrderLink
 from ticketing.pages.order_accounts import AccountView
 from ticketing.pages.order_view import Way
 from ticketing.services import checkout
+from ticketing.services.channels import Person
 from ticketing.services.order_requests import Order
 from ticketing.services.orders import answers, buyer_emails, intents
 from ticketing.services.orders.lines import Wanted
@@ -222,9 +223,8 @@ def _order_again() -> str:
     wanted = Order(
         event_id=before.event_id,
         wanted=[_again(item) for item in before.items],
+        by=Person(client(), address()),
         chain_id=before.chain_id,
-        client=client(),
-        address=address(),
         buyer_email=before.buyer_email,
         buyer_name=before.buyer_name,
         locale=before.locale,

@@ -9,7 +9,8 @@ client_networks.py: who holds and waits for what of an event, by network; cancel
 checkout.py: what an order must meet: sales window, quantity, credential, maximum amount, payable
     chain. Preflight holds, prices and issues an address in one transaction; purchase reads the
     chain and settles; cancel only what has received nothing
-order_requests.py: what a buyer wants to order, and where the order comes from
+order_requests.py: what a buyer wants to order
+channels.py: who orders, and how: a program, or a person with limits, a form and a turn to wait for
 order_terms.py: on which network an order is paid, of those that all its ticket types share
 box_office.py: devices at the door that sell
 waiting_list/: who waits for what is sold out, and gets the first seats that are free

@@ -7,8 +7,9 @@ ordinary scans.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
 
 from peewee import fn
 
@@ -23,13 +24,47 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import checkout
 from ticketing.services.catalog import public_listing
+from ticketing.services.channels import Channel
 from ticketing.services.door.devices import DoorCaller
-from ticketing.services.order_requests import Channel, Order
+from ticketing.services.order_requests import Order
 from ticketing.services.orders import client_limits, lines
 from ticketing.services.orders.client_limits import Use
 from ticketing.services.orders.holds import Held
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.pagination import PageRequest
+
+
+class BoxOffice(Channel):
+    """A device at the door. It holds a few seats unpaid, for HOLD_UNDER_PRESSURE at most."""
+
+    can_answer = False
+
+    def __init__(self, device_id: str) -> None:
+        self._device_id = device_id
+
+    def check(self, held: Held) -> None:
+        """Check what the device holds unpaid, with this order. BoxOfficeFull."""
+        # The ticket type is locked. Nobody who waits for this holds it, and waits for something
+        # else.
+        one_at_a_time(f"box office {self._device_id}")
+        of_device = (PaymentIntent.sold_by == self._device_id) & AWAITING
+        sums = PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(of_device)
+        unpaid = int(sums.scalar() or 0)
+        if unpaid + lines.seats(held.lines) > UNPAID_PER_DEVICE:
+            raise BoxOfficeFull
+        use = Use(unpaid, next_end=None, ended_unpaid=0, has_paid=False, factor=1)
+        try:
+            client_limits.check_share([use], held)
+        except TooMuchUnpaid:
+            raise BoxOfficeFull from None
+
+    def hold(self, held: Held, config: Config) -> timedelta:
+        """Return for how long the order is held: its buyer stands at the door."""
+        return min(super().hold(held, config), HOLD_UNDER_PRESSURE)
+
+    def columns(self) -> Mapping[str, Any]:
+        """Return the device, by which the order may be confirmed early at any time."""
+        return {**super().columns(), "sold_by": self._device_id}
 
 
 def to_sell(caller: DoorCaller, tenant: Tenant, config: Config) -> Sequence[TicketType]:
@@ -48,14 +83,8 @@ def order(
 
     InsufficientRole. BoxOfficeFull. What checkout.preflight raises.
     """
-    device_id = _device_of(caller)
-    channel = Channel(
-        longest_hold=HOLD_UNDER_PRESSURE,
-        check=partial(_check, device_id),
-        marks={"sold_by": device_id},
-        asks=False,
-    )
-    made = Order(caller.event.id, (wanted,), chain_id=chain_id, channel=channel)
+    by = BoxOffice(_device_of(caller))
+    made = Order(caller.event.id, (wanted,), by=by, chain_id=chain_id)
     return checkout.preflight(tenant_id, made, config)
 
 
@@ -70,17 +99,3 @@ def _device_of(caller: DoorCaller) -> str:
     if caller.device is None or not caller.device.sells:
         raise InsufficientRole
     return str(caller.device.id)
-
-
-def _check(device_id: str, held: Held) -> None:
-    # The ticket type is locked. Nobody who waits for this holds it, and waits for something else.
-    one_at_a_time(f"box office {device_id}")
-    of_device = (PaymentIntent.sold_by == device_id) & AWAITING
-    unpaid = PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(of_device).scalar() or 0
-    if unpaid + lines.seats(held.lines) > UNPAID_PER_DEVICE:
-        raise BoxOfficeFull
-    use = Use(int(unpaid), next_end=None, ended_unpaid=0, has_paid=False, factor=1)
-    try:
-        client_limits.check_share([use], held)
-    except TooMuchUnpaid:
-        raise BoxOfficeFull from None

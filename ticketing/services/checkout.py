@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass
 from typing import Any
-
-from peewee import ModelSelect
 
 from ticketing import clock, credentials, ids
 from ticketing.config import Config
-from ticketing.constants import CURRENCY, HOLD_UNDER_PRESSURE, IntentStatus
-from ticketing.db.connection import one_at_a_time, write_transaction
+from ticketing.constants import CURRENCY, IntentStatus
+from ticketing.db.connection import write_transaction
 from ticketing.errors import (
     IntentCanceled,
     IntentExpired,
@@ -25,7 +22,7 @@ from ticketing.errors import (
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.prepared import Prepared, new_row, prepared_insert
+from ticketing.models.prepared import new_row, prepared_insert
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, chains, node_slots, order_terms
 from ticketing.services.access.rate_limits import Limiter
@@ -34,8 +31,6 @@ from ticketing.services.order_requests import Order
 from ticketing.services.orders import (
     accounts,
     answers,
-    client_limits,
-    crowds,
     holds,
     intents,
     items,
@@ -48,14 +43,8 @@ from ticketing.services.orders import (
 from ticketing.services.orders.holds import Held
 from ticketing.services.orders.lines import Line
 from ticketing.services.payments import booking, chain_view, settlement
-from ticketing.services.waiting_room.entrance import Entrance
 
 _insert = prepared_insert(PaymentIntent)
-
-
-@Prepared
-def _of_form(digest: Any, former: Any) -> ModelSelect[PaymentIntent]:
-    return PaymentIntent.select().where(PaymentIntent.idempotency_digest.in_([digest, former]))
 
 
 _REFUSALS: Mapping[IntentStatus, type[TicketingError]] = {
@@ -102,13 +91,15 @@ class Quote:
         return lines.amount(self.lines)
 
 
-def quote(tenant_reference: str, order: Order, config: Config) -> Quote:
+def quote(
+    tenant_reference: str, order: Order, config: Config, *, with_answers: bool = False
+) -> Quote:
     """Return what an order would cost now. Nothing is held. The errors are those of `preflight`.
 
-    Answers are checked only if the order has a channel: else one can ask without them.
+    `with_answers`: check those, too. Otherwise one can ask without them.
     """
     wanted = _checked(tenant_reference, order)
-    if order.channel is not None:
+    if with_answers:
         _check_answers(wanted, order)
     known = order_terms.states_for(wanted)
     return Quote(wanted, order_terms.home(wanted, order.chain_id, known, config))
@@ -133,45 +124,16 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     raises.
     """
     wanted = _checked(tenant_reference, order)
-    event = wanted[0].ticket_type.event
-    if order.client and (crowd := crowds.find(event, order.address)) is not None:
-        of_crowd = crowds.digest(event, crowd, config)
-        order = replace(order, client=(of_crowd,), crowd_seats=crowd["seats"])
     asked = _check_answers(wanted, order)
-    if asked is not None and order.client:
+    if asked is not None and order.by.client:
         stored_texts.check_all(Limiter.processes)
     # Before the transaction, because in it other orders wait for this one.
     known = order_terms.states_for(wanted)
     with write_transaction():
-        uses: Sequence[client_limits.Use] = ()
-        client_limits.take_turn(order.client, config)
-        if (entrance := _entrance(order, event)) is not None:
-            entrance.begin(event, wanted[0].ticket_type.tenant_id)
-        form, replaced = _replace_order_of(order, wanted)
-        if order.client:
-            seats, free_seats = lines.seats(wanted), lines.free_seats(wanted)
-            uses = client_limits.check(
-                order.client,
-                event.id,
-                seats,
-                free_seats,
-                config,
-                text_bytes=order.text_bytes,
-                crowd_seats=order.crowd_seats,
-            )
-        held = holds.hold(wanted, known)
-        # Prices, chain or sales may have changed in the meantime. Check the locked rows again.
-        _check(held.lines, order)
-        client_limits.check_share(uses, held)
-        ends_at = replaced.hold_until if replaced is not None and replaced.pooled else None
-        if held.is_pooled and ends_at is None:
-            client_limits.check_returned(order.client, event.id)
-        if order.channel is not None:
-            order.channel.check(held)
-        intent = _issue(held, order, form, config, ends_at)
+        intent = place(wanted, known, order, config)
         if asked is not None:
             answers.write(intent, asked)
-            if order.client:
+            if order.by.client:
                 stored_texts.note(intent.stored_bytes)
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(
@@ -180,33 +142,20 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     return intent
 
 
-def offer(
+def place(
     wanted: Sequence[Line], known: Mapping[int, ChainState], order: Order, config: Config
 ) -> PaymentIntent:
-    """Hold seats for somebody who waited, and make their order, with the prices of now.
+    """Hold the seats of an order and store it, with the prices of now, in the caller's transaction.
 
-    `wanted` is what `order` wants, read before the transaction in which this is called, `known` the
-    states of the chains. The questions of the event do not block it. SoldOut, TooManyFree, and what
-    `preflight` raises of prices, networks and sales.
+    `wanted` is what `order` wants, read before the transaction, `known` the states of the chains.
+    SoldOut, and what `preflight` raises of limits, prices, networks and sales.
     """
-    client_limits.take_turn(order.client, config)
-    free_seats = lines.free_seats(wanted)
-    if order.client and free_seats:
-        client_limits.check(order.client, order.event_id, free_seats, free_seats, config)
-    held = holds.hold(wanted, known, for_waiting=True)
+    order.by.begin(wanted, order.text_bytes, config)
+    held = holds.hold(wanted, known, for_waiting=order.by.comes_first)
+    # Prices, chain or sales may have changed in the meantime. Check the locked rows again.
     _check(held.lines, order)
-    return _issue(held, order, None, config)
-
-
-def unpaid_of_form(order: Order) -> PaymentIntent | None:
-    """Return the unpaid order that the same form made before. This order would replace it.
-
-    Example: Ada orders the last 2 tickets, goes back, corrects her email address, and sends the
-    form again. Without this, her own first order would be why nothing is left.
-    """
-    found = _order_of_form(order)
-    is_replaceable = found is not None and found.is_unpaid and not found.link_generation
-    return found if is_replaceable else None
+    order.by.check(held)
+    return _issue(held, order, config)
 
 
 def look_at_replaced(order: Order, config: Config) -> None:
@@ -215,41 +164,9 @@ def look_at_replaced(order: Order, config: Config) -> None:
     Its money may have arrived, and not be booked yet: then it is not replaced. ChainUnavailable,
     NodesBusy. Call it outside a transaction.
     """
-    replaced = unpaid_of_form(order)
+    replaced = order.by.replaced()
     if replaced is not None:
-        _look_before_release(replaced, config, order.client)
-
-
-def _replace_order_of(
-    order: Order, wanted: Sequence[Line]
-) -> tuple[str | None, PaymentIntent | None]:
-    """Cancel what the same form ordered before, if it is unpaid.
-
-    Return the new order's digest, and the order that it replaces, as it was. No digest if it has no
-    form, or if the order before keeps it.
-    """
-    if not order.form:
-        return None, None
-    # The same form may come from two networks at once, which take turns of their own. The oldest
-    # digest is the one that all hosts know while SECRET_KEY changes.
-    one_at_a_time(f"form {order.form[-1]}")
-    found = _order_of_form(order)
-    if found is None:
-        return order.form[0], None
-    if found.link_generation:
-        return None, None  # the form's browser has the link that ended
-    type_ids = [line.ticket_type.id for line in wanted]
-    voucher = wanted[0].voucher
-    voucher_ids = () if voucher is None else (voucher.id,)
-    is_withdrawn = settlement.withdraw(found.id, type_ids, voucher_ids)
-    return (order.form[0], found if found.is_unpaid else None) if is_withdrawn else (None, None)
-
-
-def _order_of_form(order: Order) -> PaymentIntent | None:
-    found: PaymentIntent | None = None
-    if order.form:
-        found = _of_form.first(digest=order.form[0], former=order.form[-1])
-    return found
+        _look_before_release(replaced, config, order.by.client)
 
 
 def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
@@ -257,7 +174,7 @@ def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
     voucher = None
     if order.voucher is not None:
         # First of all: a wrong code must not tell what else is wrong with the order.
-        replaced = unpaid_of_form(order)
+        replaced = order.by.replaced()
         voucher = vouchers.find(tenant_reference, order.event_id, order.voucher, replaced=replaced)
     wanted = (
         [Line(order.wanted[0], order.read, None)]
@@ -265,31 +182,22 @@ def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
         else holds.lines_on_sale(tenant_reference, order.event_id, order.wanted, voucher)
     )
     first = wanted[0].ticket_type
-    if (entrance := _entrance(order, first.event)) is not None:
-        entrance.check(first.event, first.tenant_id)
+    order.by.enter(first.event, first.tenant_id)
     vouchers.check_seats(voucher, [(line.ticket_type, line.quantity) for line in wanted])
     _check(wanted, order)
     try:
         holds.check_left(wanted)
     except SoldOut:
-        if unpaid_of_form(order) is None:
+        if order.by.replaced() is None:
             if first.offered:
                 stock.note_wanted(first.id)
             raise
     return wanted
 
 
-def _entrance(order: Order, event: Event) -> Entrance | None:
-    """Return the entrance that an order passes. None for what replaces an order: it had passed."""
-    if event.is_queueing and unpaid_of_form(order) is not None:
-        return None
-    return order.entrance
-
-
 def _check_answers(wanted: Sequence[Line], order: Order) -> answers.OrderAnswers | None:
     event = wanted[0].ticket_type.event
-    is_asked = order.channel is None or order.channel.asks
-    if is_asked and (event.order_questions or order.answers):
+    if order.by.can_answer and (event.order_questions or order.answers):
         return answers.check(event, [line.ticket_type.id for line in wanted], order.answers)
     return None
 
@@ -299,7 +207,7 @@ def _check(wanted: Sequence[Line], order: Order) -> None:
         wanted,
         chain_id=order.chain_id,
         max_amount=order.max_amount,
-        has_key=not order.client,
+        has_key=not order.by.client,
     )
 
 
@@ -383,23 +291,21 @@ def settle_now(intent: PaymentIntent, config: Config, client: Sequence[str] = ()
     return booking.book_view(intent, view)
 
 
-def _issue(
-    held: Held, order: Order, form: str | None, config: Config, ends_at: datetime | None = None
-) -> PaymentIntent:
-    """Store an order. `ends_at`: when the one that it replaces would have ended."""
-    wanted, known = held.lines, held.chains
+def _issue(held: Held, order: Order, config: Config) -> PaymentIntent:
+    """Store an order for what is held."""
+    wanted, known, by = held.lines, held.chains, order.by
     first, amount = wanted[0].ticket_type, lines.amount(wanted)
     payment: Mapping[str, Any] = {}
     home: Mapping[str, Any] = {}
     now = clock.now()
     if amount:
-        named = None if order.channel is None else order.channel.named
-        terms = order_terms.fix(wanted, order.chain_id, known, config, named)
+        terms = order_terms.fix(wanted, order.chain_id, known, config, by.named)
         now, payment, home = chains.now_on(terms.chain_id, known), terms.columns, terms.account
-    deadline = now + _hold_of(held, order, config)
+    deadline = now + by.hold(held, config)
+    pooled: Mapping[str, Any] = {}
     if held.is_pooled:
-        # A correction must not hold a seat that was given back any longer.
-        deadline = min(deadline, first.event.returns_end, *filter(None, [ends_at]))
+        deadline = min(deadline, first.event.returns_end, *filter(None, [by.ends_by]))
+        pooled = {"pooled": lines.seats(wanted), "resale": not by.comes_first}
     columns = {
         "id": ids.new(ids.INTENT),
         "tenant": first.tenant_id,
@@ -412,8 +318,6 @@ def _issue(
         "voucher": None if wanted[0].voucher is None else wanted[0].voucher.id,
         "free_seats": lines.free_seats(wanted),
         "currency": CURRENCY,
-        "held_by": order.client[0] if order.client else None,
-        "held_by_site": order.client[1] if len(order.client) > 1 else None,
         "stored_bytes": 1 + order.text_bytes,
         "buyer_email": order.buyer_email,
         "buyer_name": order.buyer_name,
@@ -421,13 +325,8 @@ def _issue(
         "created_at": clock.now(),
         "hold_until": deadline,
         "expires_at": deadline,
-        "idempotency_digest": form,
     }
-    marks = order.channel.marks if order.channel else {}
-    if held.is_pooled:
-        is_resale = order.offered_for is None
-        marks = {**marks, "pooled": lines.seats(wanted), "resale": is_resale}
-    intent = new_row(PaymentIntent, {**columns, **payment, **marks})
+    intent = new_row(PaymentIntent, {**columns, **payment, **pooled, **by.columns()})
     intent.items = tuple(line.item for line in wanted)
     intent.item_names = {line.ticket_type.id: line.ticket_type.name for line in wanted}
     _insert(intent)
@@ -436,17 +335,3 @@ def _issue(
         accounts.open_home(intent, home)
     feed.record(intent.tenant_id, *facts.intent_created(intent))
     return intent
-
-
-def _hold_of(held: Held, order: Order, config: Config) -> timedelta:
-    """Return for how long an order is held.
-
-    An offer is held as it says. Seats that were given back are held for HOLD_UNDER_PRESSURE: each
-    keeps its holder waiting. So are others for a client without a credential, while orders hold
-    more than half of the unsold tickets, of a ticket type or of the event.
-    """
-    if order.offered_for is not None:
-        return order.offered_for
-    is_short = held.is_pooled or (bool(order.client) and held.is_scarce)
-    hold = min(config.hold, HOLD_UNDER_PRESSURE) if is_short else config.hold
-    return hold if order.channel is None else min(hold, order.channel.longest_hold)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from datetime import timedelta
 
 from ticketing import clock
 from ticketing.config import Config
@@ -22,11 +23,13 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.notification_types import MailKind
 from ticketing.services import checkout, order_terms
+from ticketing.services.channels import Channel
 from ticketing.services.leases import LeaseHolder
 from ticketing.services.notifications import mail_queue
 from ticketing.services.order_requests import Order
-from ticketing.services.orders import holds, intents, waiting_ends
-from ticketing.services.orders.lines import Wanted
+from ticketing.services.orders import client_limits, holds, intents, lines, waiting_ends
+from ticketing.services.orders.holds import Held
+from ticketing.services.orders.lines import Line, Wanted
 from ticketing.services.waiting_list import candidates, entries, offer_times, passed_over
 from ticketing.services.waiting_list.candidates import Candidate, Refused
 from ticketing.waiting_list import EntryStatus
@@ -81,10 +84,35 @@ class Offering:
         self._lease.give_back()
 
 
+class Offer(Channel):
+    """An offer to somebody who waited. Its order is held as long as it says.
+
+    It comes before buyers. Of the limits of its client, only that of free seats counts. The
+    questions of the event do not block it.
+    """
+
+    comes_first = True
+
+    def __init__(self, client: Sequence[str], held_for: timedelta) -> None:
+        self.client, self._held_for = client, held_for
+
+    def begin(self, wanted: Sequence[Line], text_bytes: int, config: Config) -> None:
+        """Check how many free seats the client has. TooManyFree."""
+        client_limits.take_turn(self.client, config)
+        free_seats = lines.free_seats(wanted)
+        if self.client and free_seats:
+            event_id = wanted[0].ticket_type.event_id
+            client_limits.check(self.client, event_id, free_seats, free_seats, config)
+
+    def hold(self, held: Held, config: Config) -> timedelta:
+        """Return for how long the order is held."""
+        return self._held_for
+
+
 def offer(entry_id: str, config: Config) -> None:
     """Make the order of somebody who waits, out of turn, and plan the mails about it.
 
-    NotFound. EntryEnded if they do not wait. WaitingListClosed. SoldOut, and what checkout.offer
+    NotFound. EntryEnded if they do not wait. WaitingListClosed. SoldOut, and what checkout.place
     raises.
     """
     _offer(entry_id, config, candidate=None)
@@ -119,20 +147,16 @@ def _offer(entry_id: str, config: Config, candidate: Candidate | None) -> None:
             if is_beyond and not candidate.is_beyond:
                 return  # another worker made an offer to the same client meanwhile
             is_short = is_short or is_beyond
-        made = checkout.offer(
-            read,
-            known,
-            Order(
-                event_id=event.id,
-                wanted=(wanted,),
-                client=_client_of(entry),
-                buyer_email=entry.email,
-                buyer_name=entry.name,
-                locale=entry.locale,
-                offered_for=offer_times.offer_time(ticket_type, event, now, is_short=is_short),
-            ),
-            config,
+        held_for = offer_times.offer_time(ticket_type, event, now, is_short=is_short)
+        order = Order(
+            event_id=event.id,
+            wanted=(wanted,),
+            by=Offer(_client_of(entry), held_for),
+            buyer_email=entry.email,
+            buyer_name=entry.name,
+            locale=entry.locale,
         )
+        made = checkout.place(read, known, order, config)
         entries.count(event, entry, -1)
         entries.change(
             entry,

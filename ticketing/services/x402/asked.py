@@ -10,10 +10,12 @@ from typing import Any
 from ticketing.credentials import Keyring, keyed_digest, same_as_any
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.services.order_requests import Channel, Order
+from ticketing.services.order_requests import Order
 from ticketing.services.orders import holds, vouchers
 from ticketing.services.orders.lines import Line, Wanted
 from ticketing.services.waiting_room.entrance import Entrance
+from ticketing.services.wallets.named_addresses import NamedAddress
+from ticketing.services.x402.share import X402
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Asked:
     """An order as its request has it. `event`: its id or slug, if the path names it.
 
     Otherwise the path names the ticket type of the only item. `client` and `entrance` are those of
-    a checkout Order, and `fields` are all its other fields that the body has.
+    a Person, and `fields` are all fields of an Order that the body has.
     """
 
     wanted: Sequence[Wanted]
@@ -45,18 +47,22 @@ class Asked:
         ticket_type = holds.on_sale_by_id(tenant.id, first.ticket_id, voucher)
         return [Line(first, ticket_type, voucher)]
 
-    def order(self, lines: Sequence[Line], chain_id: int | None, channel: Channel) -> Order:
-        """Return it as an order of the event of `lines`, paid on this chain."""
+    def order(
+        self,
+        lines: Sequence[Line],
+        chain_id: int | None,
+        keyring: Keyring,
+        digest: str | None = None,
+        named: NamedAddress | None = None,
+    ) -> Order:
+        """Return it as an order of the event of `lines`, paid on this chain.
+
+        `digest`: of its Idempotency-Key. `named`: its address, if that was told before.
+        """
+        body_digest = self.digest(keyring.current)
+        by = X402(self.client, self.entrance, digest, body_digest, named)
         event_id = lines[0].ticket_type.event_id
-        return Order(
-            event_id=event_id,
-            wanted=self.wanted,
-            chain_id=chain_id,
-            client=self.client,
-            channel=channel,
-            entrance=self.entrance,
-            **self.fields,
-        )
+        return Order(event_id, self.wanted, by, chain_id, **self.fields)
 
     def is_path_of(self, intent: PaymentIntent) -> bool:
         """Return whether the path can be that of an order."""

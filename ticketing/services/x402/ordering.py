@@ -22,7 +22,7 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, checkout, order_terms
 from ticketing.services.orders import holds, intents, order_rules
 from ticketing.services.orders.lines import Line
-from ticketing.services.x402 import goods, pricing, requirements, sales, share
+from ticketing.services.x402 import goods, pricing, requirements, sales
 from ticketing.services.x402.asked import Asked
 from ticketing.services.x402.requirements import Market
 from ticketing.services.x402.sales import Sale
@@ -168,8 +168,8 @@ def _free(
         known = sales.order_of_key(tenant, digests)
         if known is not None:
             return known
-        channel = share.channel(digest, asked.digest(config.keyring.current))
-        intent = checkout.preflight(tenant.id, asked.order(lines, home, channel), config)
+        order = asked.order(lines, home, config.keyring, digest)
+        intent = checkout.preflight(tenant.id, order, config)
     return sales.order(intent.id)
 
 

@@ -29,7 +29,7 @@ from ticketing.services import chains, checkout, daily_counts, order_terms
 from ticketing.services.checkout import Quote
 from ticketing.services.wallets import issuing, named_addresses
 from ticketing.services.wallets.named_addresses import NamedAddress
-from ticketing.services.x402 import goods, price_claims, requirements, sales, share, transfer_checks
+from ticketing.services.x402 import goods, price_claims, requirements, sales, transfer_checks
 from ticketing.services.x402.asked import Asked
 from ticketing.services.x402.payment_header import Payment
 from ticketing.services.x402.price_claims import PriceClaim
@@ -143,8 +143,8 @@ def _price(tenant: Tenant, asked: Asked, config: Config) -> _Price:
     a moment ago.
     """
     lines = asked.lines(tenant)
-    order = asked.order(lines, None, share.channel(None, asked.digest(config.keyring.current)))
-    quote = checkout.quote(tenant.id, order, config)
+    order = asked.order(lines, None, config.keyring)
+    quote = checkout.quote(tenant.id, order, config, with_answers=True)
     known = order_terms.states_for(quote.lines)
     if not quote.amount:
         return _Price(quote, (), known)
@@ -206,7 +206,6 @@ def _make(
         known = sales.order_at(tenant, named.address) or sales.order_of_key(tenant, digests)
         if known is not None:
             return known
-        body_digest = asked.digest(config.keyring.current)
-        order = asked.order(lines, chain_id, share.channel(digest, body_digest, named))
+        order = asked.order(lines, chain_id, config.keyring, digest, named)
         intent = checkout.preflight(tenant.id, order, config)
     return sales.order(intent.id)

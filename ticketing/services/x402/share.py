@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 from peewee import SQL, ModelSelect, fn
 
+from ticketing.config import Config
 from ticketing.db.connection import write_transaction
 from ticketing.errors import X402ShareHeld
 from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
-from ticketing.services.order_requests import Channel
+from ticketing.services.channels import Person
 from ticketing.services.orders.holds import Held
 from ticketing.services.payments import settlement
+from ticketing.services.waiting_room.entrance import Entrance
 from ticketing.services.wallets.named_addresses import NamedAddress
 
 HOLD = timedelta(minutes=5)
@@ -42,24 +44,51 @@ def _unpaid(event_id: Any, ticket_type_id: Any) -> ModelSelect[PaymentIntent]:
     )
 
 
-def check(held: Held, *, is_signed: bool) -> None:
-    """Check the share of each ticket type, whose row is locked, with this order. X402ShareHeld.
+class X402(Person):
+    """An x402 client. `digest` is that of its Idempotency-Key, if it has one.
 
-    At least one seat is allowed. `is_signed`: the payer has signed and has the money; then at least
-    one order is. Without a capacity, of the ticket type or the event, all are.
-
-    Example: a ticket type has 200 seats, its event 100. Unpaid x402 orders may hold 10 of them.
+    `named`: the address of its order, if it was told that before. Then its payer has signed, and
+    has the money.
     """
-    for line in held.lines:
-        limits = held.capacities(line)
-        if limits:
-            ((unpaid,),) = _unpaid.tuples(
-                event_id=line.ticket_type.event_id, ticket_type_id=line.ticket_type.id
-            )
-            others = unpaid or 0
-            least = line.quantity if is_signed else 1
-            if others + line.quantity > max(least, min(limits) // SHARE):
-                raise X402ShareHeld
+
+    def __init__(
+        self,
+        client: Sequence[str],
+        entrance: Entrance | None,
+        digest: str | None,
+        body_digest: str,
+        named: NamedAddress | None = None,
+    ) -> None:
+        super().__init__(client, entrance=entrance)
+        self.named = named
+        self._marks = {"x402": True, "idempotency_digest": digest, "body_digest": body_digest}
+
+    def check(self, held: Held) -> None:
+        """Check the share of each ticket type, whose row is locked, with this order. X402ShareHeld.
+
+        At least one seat is allowed, and once the payer has signed, one order. Without a capacity,
+        of the ticket type or the event, all are.
+
+        Example: a ticket type has 200 seats, its event 100. Unpaid x402 orders may hold 10 of them.
+        """
+        super().check(held)
+        for line in held.lines:
+            limits = held.capacities(line)
+            if limits:
+                ((unpaid,),) = _unpaid.tuples(
+                    event_id=line.ticket_type.event_id, ticket_type_id=line.ticket_type.id
+                )
+                least = 1 if self.named is None else line.quantity
+                if (unpaid or 0) + line.quantity > max(least, min(limits) // SHARE):
+                    raise X402ShareHeld
+
+    def hold(self, held: Held, config: Config) -> timedelta:
+        """Return for how long the order is held: programs are quick."""
+        return min(super().hold(held, config), HOLD)
+
+    def columns(self) -> Mapping[str, Any]:
+        """Return what shows that the order is one of x402, and of which request."""
+        return {**super().columns(), **self._marks}
 
 
 def end_soon(intent: PaymentIntent, now: datetime) -> None:
@@ -73,19 +102,3 @@ def end_soon(intent: PaymentIntent, now: datetime) -> None:
         if locked.is_unpaid and locked.expires_at > end:
             settlement.write_changes(locked, {"hold_until": end, "expires_at": end})
     intent.hold_until = intent.expires_at = locked.expires_at
-
-
-def channel(
-    idempotency_digest: str | None, body_digest: str, named: NamedAddress | None = None
-) -> Channel:
-    """Return the channel of an x402 order. The digests are those of its Idempotency-Key and body.
-
-    `idempotency_digest` is None without a key. `named`: its address, if that was told before.
-    """
-    marks = {
-        "x402": True,
-        "idempotency_digest": idempotency_digest,
-        "body_digest": body_digest,
-    }
-    checked = partial(check, is_signed=named is not None)
-    return Channel(longest_hold=HOLD, check=checked, marks=marks, named=named)
