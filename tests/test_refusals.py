@@ -30,7 +30,7 @@ from ticketing.errors import (
     X402ShareHeld,
 )
 from ticketing.errors.box_office import BoxOfficeFull
-from ticketing.errors.oauth import TooManyApps
+from ticketing.errors.pages import TooManyApps
 from ticketing.errors.returns import (
     NotReturnable,
     RefundAddressMissing,
@@ -38,7 +38,7 @@ from ticketing.errors.returns import (
     ReturnOffered,
     ReturnsClosed,
 )
-from ticketing.errors.waiting_list import (
+from ticketing.errors.waiting import (
     EntryEnded,
     NotSoldOut,
     OfferMade,

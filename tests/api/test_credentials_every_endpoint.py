@@ -15,9 +15,8 @@ from ticketing.limits import CallClass
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.roles import Role
 from ticketing.web import auth, secret_guards
-from ticketing.web.agent_guard import Agent
+from ticketing.web.agent_guard import Agent, OAuthClient
 from ticketing.web.blueprint import ApiBlueprint
-from ticketing.web.oauth_guard import OAuthClient
 
 pytestmark = pytest.mark.one_database
 

@@ -86,8 +86,7 @@ from ticketing.web.idempotency import (
     never_stored,
     nothing_changed,
 )
-from ticketing.web.repeated_orders import client_secret_again
-from ticketing.web.repeated_vouchers import IN_ORDER, order_again
+from ticketing.web.repeated import IN_ORDER, client_secret_again, order_again
 
 blp = ApiBlueprint(
     "checkout",

@@ -37,8 +37,7 @@ from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.conditional import may_have_changed, of_tag
 from ticketing.web.context import config, door_caller, tenant_of_path
 from ticketing.web.idempotency import idempotent, never_stored
-from ticketing.web.repeated_orders import client_secret_again
-from ticketing.web.repeated_vouchers import IN_ORDER
+from ticketing.web.repeated import IN_ORDER, client_secret_again
 
 blp = ApiBlueprint(
     "door",

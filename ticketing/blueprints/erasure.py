@@ -13,7 +13,7 @@ from ticketing.web.audited import erased
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller
 from ticketing.web.idempotency import idempotent, never_stored
-from ticketing.web.repeated_vouchers import IN_ORDER, order_again
+from ticketing.web.repeated import IN_ORDER, order_again
 
 blp = ApiBlueprint(
     "erasure",

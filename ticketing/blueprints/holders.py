@@ -28,7 +28,7 @@ from ticketing.web import cors, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import admission_code, config
 from ticketing.web.idempotency import idempotent, never_stored
-from ticketing.web.repeated_admissions import NEVER_STORED, held_again
+from ticketing.web.repeated import IN_ADMISSION, held_again
 
 blp = ApiBlueprint(
     "holders",
@@ -94,7 +94,7 @@ def offer_transfer(body: dict[str, Any], tenant: str, admission_id: str) -> Offe
 @idempotent
 @blp.response(200, HeldAdmissionSchema)
 @blp.raises(NotFound)
-@never_stored(*NEVER_STORED, shown_again=_canceled_again)
+@never_stored(*IN_ADMISSION, shown_again=_canceled_again)
 def cancel_transfer(tenant: str, admission_id: str) -> Admission:
     """Take the offer back. Without an open offer, nothing changes."""
     return _shown(transfers.cancel(tenant, admission_id, admission_code()))
@@ -113,7 +113,7 @@ def cancel_transfer(tenant: str, admission_id: str) -> Admission:
     PaymentNotFinal,
     RefundAddressMissing,
 )
-@never_stored(*NEVER_STORED, shown_again=_canceled_again)
+@never_stored(*IN_ADMISSION, shown_again=_canceled_again)
 def give_back(tenant: str, admission_id: str) -> Admission:
     """Give the admission back. If its place is sold on, the amount goes to the order's buyer.
 
@@ -127,7 +127,7 @@ def give_back(tenant: str, admission_id: str) -> Admission:
 @idempotent
 @blp.response(200, HeldAdmissionSchema)
 @blp.raises(NotFound, ReturnInProgress)
-@never_stored(*NEVER_STORED, shown_again=_canceled_again)
+@never_stored(*IN_ADMISSION, shown_again=_canceled_again)
 def keep_after_all(tenant: str, admission_id: str) -> Admission:
     """Keep an admission that was given back. If it was not, nothing changes."""
     return _shown(returns.cancel(tenant, admission_id, admission_code()))

@@ -166,7 +166,9 @@ def _answer() -> Response:
         message = jsonrpc.parse(_body())
         is_stateless = versions.is_stateless(message, request.headers)
         if message.is_notification:
-            return _accepted(message)
+            if not message.method.startswith("notifications/"):
+                raise RpcError(Code.INVALID_REQUEST, "A request has an id.", status=400)
+            return Response(status=202)
         found = _result(message, is_stateless=is_stateless)
         return jsonify(jsonrpc.result(message, found))
     except RpcError as error:
@@ -180,12 +182,6 @@ def _body() -> Any:
         return parsing.json_of(request)
     except MalformedJson as error:
         raise RpcError(Code.PARSE_ERROR, error.detail, status=400) from None
-
-
-def _accepted(message: Message) -> Response:
-    if not message.method.startswith("notifications/"):
-        raise RpcError(Code.INVALID_REQUEST, "A request has an id.", status=400)
-    return Response(status=202)
 
 
 def _result(message: Message, *, is_stateless: bool) -> dict[str, Any]:
@@ -224,10 +220,6 @@ def _initialize(params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _ping(_: dict[str, Any]) -> dict[str, Any]:
-    return {}
-
-
 def _list_tools(_: dict[str, Any]) -> dict[str, Any]:
     caller, has_x402 = caller_or_none(), requirements.is_enabled(config())
     shown = [tool for tool in TOOLS if tool.is_for(caller) and (has_x402 or not tool.is_paid)]
@@ -250,7 +242,7 @@ def _call_tool(params: dict[str, Any]) -> dict[str, Any]:
 _METHODS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "server/discover": _discover,
     "initialize": _initialize,
-    "ping": _ping,
+    "ping": lambda _: {},
     "tools/list": _list_tools,
     "tools/call": _call_tool,
 }

@@ -3,8 +3,6 @@
 Their formats are those of OAuth. The member is asked in the console (pages/console/connect.py).
 """
 
-from typing import Any
-
 from flask import Response, jsonify, request
 
 from ticketing.errors import AppRefused, MalformedJson, UnsupportedMediaType
@@ -12,9 +10,9 @@ from ticketing.limits import CallClass
 from ticketing.services.oauth import client_documents, metadata
 from ticketing.services.oauth.answers import Answer, Pairs
 from ticketing.web import origin, parsing
+from ticketing.web.agent_guard import OAuthClient
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config
-from ticketing.web.oauth_guard import OAuthClient
 
 _FORM = "application/x-www-form-urlencoded"
 _NOT_STORED = (("Cache-Control", "no-store"), ("Pragma", "no-cache"))
@@ -84,7 +82,8 @@ def register() -> Response:
             raise MalformedJson
         client = client_documents.register(sent, config().keyring)
     except (MalformedJson, UnsupportedMediaType, AppRefused) as error:
-        return _failed("invalid_client_metadata", error.detail)
+        failure = {"error": "invalid_client_metadata", "error_description": error.detail}
+        return _response(Answer(400, failure, []))
     body = {
         "client_id": client.client_id,
         "client_name": client.name,
@@ -107,8 +106,3 @@ def _response(answer: Answer) -> Response:
     response.headers.update(answer.headers)
     response.headers.update(_NOT_STORED)
     return response
-
-
-def _failed(code: str, description: str) -> Response:
-    body: dict[str, Any] = {"error": code, "error_description": description}
-    return _response(Answer(400, body, []))

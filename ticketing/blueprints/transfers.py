@@ -1,5 +1,6 @@
 """The surface on which somebody accepts an admission that its holder has offered."""
 
+from functools import partial
 from typing import Any
 
 from schemas.admissions import HeldAdmissionSchema
@@ -23,7 +24,7 @@ from ticketing.web import auth, cors
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config, tenant_of_path
 from ticketing.web.idempotency import idempotent, never_stored
-from ticketing.web.repeated_admissions import NEVER_STORED, held_again
+from ticketing.web.repeated import IN_ADMISSION, held_again
 
 blp = ApiBlueprint(
     "transfers",
@@ -33,10 +34,6 @@ blp = ApiBlueprint(
     description="Accept an admission. The offer in the body is the credential.",
 )
 cors.open_to_all(blp)
-
-
-def _accepted_again(stored: dict[str, Any]) -> dict[str, Any]:
-    return held_again(stored, shows_code=True)
 
 
 @blp.post("/accept")
@@ -54,7 +51,7 @@ def _accepted_again(stored: dict[str, Any]) -> dict[str, Any]:
     TransfersClosed,
     PaymentNotFinal,
 )
-@never_stored(*NEVER_STORED, shown_again=_accepted_again)
+@never_stored(*IN_ADMISSION, shown_again=partial(held_again, shows_code=True))
 def accept_transfer(body: dict[str, Any], tenant: str) -> Admission:
     """Accept an offered admission and get its new code. The old code and QR code end."""
     keyring = config().keyring

@@ -32,7 +32,7 @@ from ticketing.web.context import caller, page_request
 from ticketing.web.download import download
 from ticketing.web.event_scope import ONE_EVENT
 from ticketing.web.idempotency import idempotent, never_stored
-from ticketing.web.repeated_vouchers import batch_again, voucher_again
+from ticketing.web.repeated import batch_again, voucher_again
 
 blp = ApiBlueprint(
     "vouchers",

@@ -1,4 +1,4 @@
-"""Arithmetic on secp256k1 (SEC 2, 2.4.1) to derive public keys and to recover signers.
+"""Arithmetic on secp256k1 (SEC 2, 2.4.1), to recover signers.
 
 All inputs are public, so constant time is not needed.
 """
@@ -27,12 +27,6 @@ def decompress(key: bytes) -> Point:
     if len(key) != 33 or key[0] not in (2, 3) or x >= P or (y * y - x**3 - 7) % P:
         raise ValueError("not a compressed public key on secp256k1")
     return x, y if y % 2 == key[0] % 2 else P - y
-
-
-def compress(point: Point) -> bytes:
-    """Return a point as a compressed public key of 33 bytes."""
-    x, y = point
-    return bytes([2 + y % 2]) + x.to_bytes(32, "big")
 
 
 def add_to_generator_multiple(scalar: int, point: Point) -> Point:

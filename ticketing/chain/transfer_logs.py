@@ -258,7 +258,9 @@ def _check_link(parent: Block, child: Block | None) -> None:
 def _log_calls(token_address: str, parties: list[_Party], first: int, last: int) -> list[Call]:
     calls: list[Call] = []
     for sends in (False, True):
-        topics = [_topic(each.address) for each in parties if each.sends is sends]
+        topics = [
+            "0x" + abi.address_word(each.address).hex() for each in parties if each.sends is sends
+        ]
         for start in range(0, len(topics), ADDRESSES_PER_FILTER):
             some = topics[start : start + ADDRESSES_PER_FILTER]
             asked = {
@@ -282,7 +284,3 @@ def _check_asked_for(
             and first <= log.block_number <= last.number
         ):
             raise RpcInvalid("the node sent a log that was not requested")
-
-
-def _topic(party: str) -> str:
-    return "0x" + abi.address_word(party).hex()

@@ -7,15 +7,14 @@ db.py: migrations, backup, and what must be skipped after a restore
 tenants.py, members.py: organizers' accounts, and their people
 networks.py: blocks networks of attackers
 keys.py: API keys; which keys and webhooks still need SECRET_KEY_PREVIOUS
-wallet.py: the recovery file of a tenant's addresses
-collections.py: `wallet collections`: which orders may be collected, as a file
+wallet.py: the recovery file of a tenant's addresses; which orders may be collected, as a file
 personal_data.py: erases names and email addresses
 reconcile.py: exits with 1 if stock or money are not consistent
 worker.py: runs the worker
 version.py: which release this is
 dev.py: pays, refunds and reorganizes on the local chains; only there
 base.py: shared by all: errors in one sentence with exit code 1, output as text or JSON
-csv_file.py, private_file.py: CSV files and others that only their owner can read
+private_file.py: writes files that only their owner can read
 """
 
 from pkgutil import resolve_name

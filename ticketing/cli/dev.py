@@ -4,8 +4,6 @@ A local node sends from its own unlocked account, so no private key is needed he
 docs/payments.md shows with these commands everything that can happen to a payment.
 """
 
-from datetime import datetime
-
 import click
 from flask.cli import AppGroup
 
@@ -51,8 +49,10 @@ def pay(intent_id: str, amount: int | None, late: bool, twice: bool, wrong_token
     amount = amount or _due(intent, late=late)
     terms = intent.terms
     node = _connect(terms.chain_id)
-    if late:
-        _pass_time(node, intent.expires_at)
+    if late and node.head().time <= intent.expires_at:
+        # This is exact. evm_increaseTime counts from a clock that may be behind the newest block.
+        node.ask("evm_setNextBlockTimestamp", int(intent.expires_at.timestamp()) + 1)
+        node.ask("anvil_mine", "0x1")
     if wrong_token:
         node.ask("anvil_setCode", _OTHER_TOKEN, _OTHER_TOKEN_CODE)
     token = _OTHER_TOKEN if wrong_token else terms.token_address
@@ -140,14 +140,6 @@ def _connect(chain_id: int) -> LocalNode:
     if chain is None:
         raise click.ClickException(f"chain {chain_id} is not enabled: set RPC_URL_{chain_id}")
     return LocalNode(chain)
-
-
-def _pass_time(node: LocalNode, moment: datetime) -> None:
-    """Mine a block after `moment`, if there is none. The chain's clock continues from there."""
-    if node.head().time <= moment:
-        # This is exact. evm_increaseTime counts from a clock that may be behind the newest block.
-        node.ask("evm_setNextBlockTimestamp", int(moment.timestamp()) + 1)
-        node.ask("anvil_mine", "0x1")
 
 
 def _can_go_back_to(node: LocalNode, token: str, number: int) -> bool:

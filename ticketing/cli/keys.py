@@ -63,7 +63,11 @@ def create(tenant: str, name: str, role: str, ttl: int, as_json: bool) -> None:
 def list_keys(tenant: str, as_json: bool) -> None:
     """List the API keys of TENANT, the oldest first."""
     found = tenants.find(tenant)
-    _show_all(api_keys.list_all(found.id), as_json)
+    keys = api_keys.list_all(found.id)
+    if as_json:
+        click.echo(json.dumps({"count": len(keys), "keys": _rows(keys)}))
+    else:
+        _print_all(keys)
 
 
 @group.command("rotate")
@@ -157,13 +161,6 @@ def under_previous(as_json: bool) -> None:
 
 def _show_secret(key: ApiKey, as_json: bool) -> None:
     show({"id": key.id, "name": key.name, "role": key.role, "key": key.key}, as_json=as_json)
-
-
-def _show_all(keys: list[ApiKey], as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps({"count": len(keys), "keys": _rows(keys)}))
-    else:
-        _print_all(keys)
 
 
 def _rows(keys: list[ApiKey]) -> list[dict[str, Any]]:

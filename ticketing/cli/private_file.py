@@ -9,6 +9,13 @@ from typing import IO
 
 import click
 
+output_option = click.option(
+    "--output",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    default="-",
+    help="The file to write. Only its owner can read it. Default: standard output.",
+)
+
 
 def write(text: IO[str], output: Path) -> None:
     """Copy all of a text to a file, also if that exists with another mode. `-` is standard output.

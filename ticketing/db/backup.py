@@ -84,24 +84,20 @@ def backup(target: Path, url: str, progress: Progress, recipient: str | None = N
 
 def _copy_sqlite(copy: Path, progress: Progress) -> None:
     with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
-        _copy_to(connection, progress)
+        # In steps from one snapshot, so that concurrent writes do not restart the copy.
+        with snapshot():
+            # The first read starts the snapshot.
+            database.execute_sql("SELECT count(*) FROM schema_migrations").fetchall()
+            database.connection().backup(
+                connection,
+                pages=PAGES,
+                progress=lambda _, left, total: progress(total - left, total),
+            )
         # The copy is one file without a WAL. The service sets WAL again when it opens the file.
         connection.execute("PRAGMA journal_mode = delete")
         faults = connection.execute("PRAGMA integrity_check(1)").fetchall()
     if faults != [("ok",)]:
         raise BackupFailed(f"the copy is damaged; check the database too: {faults[0][0]}")
-
-
-def _copy_to(connection: sqlite3.Connection, progress: Progress) -> None:
-    """Copy in steps from one snapshot, so that concurrent writes do not restart the copy."""
-    with snapshot():
-        # The first read starts the snapshot.
-        database.execute_sql("SELECT count(*) FROM schema_migrations").fetchall()
-        database.connection().backup(
-            connection,
-            pages=PAGES,
-            progress=lambda _, left, total: progress(total - left, total),
-        )
 
 
 def _dump_postgres(dump: Path, url: str) -> None:

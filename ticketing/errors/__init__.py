@@ -4,13 +4,10 @@ No module here uses an HTTP library: `status` is only a number.
 
 base.py: all statuses but 409, the base class, and the body of a response
 conflicts.py: the 409s: the request is valid, but not in the current state
-returns.py: those of admissions that are given back
-payees.py: those of where refunds go
-waiting_list.py: those of waiting lists, and one 429
-waiting_room.py: that of people who wait until they may order
+returns.py: those of admissions that are given back, and of where refunds go
+waiting.py: those of waiting lists, and two 429s: one is for people who wait until they may order
 box_office.py: that of devices at the door that sell
-oauth.py: those of the page on which a member connects an app
-pages.py: those of pages and their forms
+pages.py: those of pages and their forms, and of the page on which a member connects an app
 x402.py: those of orders that are paid with a signed transfer
 
 TicketingError
@@ -170,10 +167,7 @@ TicketingError
 from ticketing.errors.base import *  # noqa: F403
 from ticketing.errors.box_office import *  # noqa: F403
 from ticketing.errors.conflicts import *  # noqa: F403
-from ticketing.errors.oauth import *  # noqa: F403
 from ticketing.errors.pages import *  # noqa: F403
-from ticketing.errors.payees import *  # noqa: F403
 from ticketing.errors.returns import *  # noqa: F403
-from ticketing.errors.waiting_list import *  # noqa: F403
-from ticketing.errors.waiting_room import *  # noqa: F403
+from ticketing.errors.waiting import *  # noqa: F403
 from ticketing.errors.x402 import *  # noqa: F403

@@ -33,7 +33,8 @@ def is_stateless(message: Message, headers: Headers) -> bool:
 
     RpcError if it names no version of ours, or if its headers say something else than its body.
     """
-    in_body, in_header = _version_in(message.params), headers.get(VERSION_HEADER)
+    meta, in_header = message.params.get("_meta"), headers.get(VERSION_HEADER)
+    in_body = meta.get(_VERSION_KEY) if isinstance(meta, dict) else None
     version = in_header if in_body is None else in_body
     if version is not None and version not in VERSIONS:
         raise RpcError(
@@ -56,11 +57,6 @@ def negotiated(params: Mapping[str, Any]) -> str:
     """Return the version with which a handshake is answered: the client's, if it is ours."""
     asked = params.get("protocolVersion")
     return asked if asked in VERSIONS else HANDSHAKES[0]
-
-
-def _version_in(params: Mapping[str, Any]) -> Any:
-    meta = params.get("_meta")
-    return meta.get(_VERSION_KEY) if isinstance(meta, dict) else None
 
 
 def _check(name: str, header: str | None, in_body: Any) -> None:

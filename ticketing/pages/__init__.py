@@ -8,13 +8,12 @@ organizers.
 home.py: a tenant's events; the first page of the service
 event_networks.py: the networks on which the tickets of an event can be paid
 events.py: an event with its order form. The page is cached like the API (web/response_cache.py)
-event_pages.py: what that page shows, also as the preview of a draft
-series.py: the coming dates of a series. It has the address of an event
+event_pages.py: what that page shows, also as the preview of a draft; the coming dates of a series,
+    which has the address of an event; the place of somebody who waits until they may order
 embed.py: the card of an event for a frame of another website; the lines of HTML that show it
 cart.py: the tickets in that form: a number for each ticket type, or one choice
 lost_links.py: people who lost the links of their orders ask for a mail
 waiting_list.py: join a waiting list; a place on it, and what was offered
-waiting_room.py: the place of somebody who waits until they may order
 orders.py: an order: to pay, its tickets, money that is owed
 order_view.py: decides which state of an order its page shows; there is a template for each
 papers.py: what people print of an order: its tickets, its receipt
@@ -32,7 +31,8 @@ guards.py: who may open a page: everybody, or who has the secret in the path
 surfaces.py: the list of all pages, with those of the console; the slugs in their paths
 forms.py: a form that is refused is shown again with what was typed; its key makes a repeat harmless
 answers.py: the fields of questions, in the forms of orders, tickets and attendees
-typed_forms.py: text of forms becomes what JSON would have, so that the API's schema checks both
+typed_forms.py: text of forms becomes what JSON would have, so that the API's schema checks both. A
+    time that looks unchanged stays as it is
 render.py: the templates, and how they show values; what people wrote cannot change the page
 templates.py: an environment for each language, with its messages in the templates
 icons.py: small pictures beside words

@@ -1,4 +1,4 @@
-"""The page of an event: what it shows of the event, its ticket types, and the form."""
+"""The pages at the address of an event: what each one shows."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,11 +11,13 @@ from ticketing.models.vouchers import Voucher
 from ticketing.pages import event_networks, json_ld, render
 from ticketing.pages.forms import Form
 from ticketing.services import images
+from ticketing.services.catalog import obstacles, public_listing
 from ticketing.services.catalog import vouchers as all_vouchers
 from ticketing.services.catalog.public_listing import Listing
 from ticketing.services.orders import vouchers
-from ticketing.web import origin
+from ticketing.web import origin, waiting_room
 from ticketing.web.context import config
+from ticketing.web.waiting_room import Waits
 
 
 def is_before(question: Question) -> bool:
@@ -84,3 +86,32 @@ def _same(values: Sequence[Any]) -> Any:
     """Return the one value of ticket types. None if they differ, or there is no type."""
     first = values[0] if values else None
     return first if all(each == first for each in values) else None
+
+
+def render_series(tenant: Tenant, slug: str) -> str:
+    """Render the page of a series. NotFound."""
+    listing = public_listing.get_series(tenant, slug, config()).value
+    obstacles.add_to_events(tenant, listing.events, config())
+    return render.page(
+        "series.html",
+        tenant=tenant,
+        series=listing.series,
+        events=listing.events,
+        availability={each.id: obstacles.availability(each.obstacles) for each in listing.events},
+        images=images.pictures(event.image_digest for event in listing.events),
+    )
+
+
+def render_waiting_room(tenant: Tenant, event: str, waits: Waits) -> str:
+    """Render the page for all who wait as long and for the same reason. NotFound."""
+    found = public_listing.get_event(tenant, event, config()).value
+    return render.page(
+        "waiting_room.html",
+        tenant=tenant,
+        event=found,
+        reason=waits.visit.reason,
+        minutes=waits.minutes,
+        sale_starts_at=waits.room.sale_starts_at,
+        place=waiting_room.PLACE,
+        retry=waiting_room.RETRY,
+    )

@@ -27,12 +27,10 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.vouchers import Voucher
 from ticketing.pages import answers, cart, forms, json_ld, render
 from ticketing.pages.blueprint import HEADERS, NOT_SEARCHED, PageBlueprint
-from ticketing.pages.event_pages import is_before, render_event
+from ticketing.pages.event_pages import is_before, render_event, render_series, render_waiting_room
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
 from ticketing.pages.reasons import Sentence, reason
-from ticketing.pages.series import render_series
-from ticketing.pages.waiting_room import render_waiting_room
 from ticketing.services import checkout
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog.public_listing import Listing

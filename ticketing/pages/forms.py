@@ -23,10 +23,6 @@ _SECRETS = frozenset({"seed_phrase", "private_key"})
 """Codes of what people paste by mistake, and must not be shown again."""
 
 
-def _new_key() -> str:
-    return secrets.token_hex(16)
-
-
 @dataclass(frozen=True)
 class Form:
     """A form as it is shown.
@@ -35,7 +31,7 @@ class Form:
     in, `errors` a sentence for each wrong field, `refusal` why the form was not carried out.
     """
 
-    key: str = field(default_factory=_new_key)
+    key: str = field(default_factory=lambda: secrets.token_hex(16))
     values: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, Sentence] = field(default_factory=dict)
     refusal: TicketingError | None = None
@@ -128,8 +124,7 @@ def sent() -> dict[str, str]:
     Browsers send each line break as two characters.
     """
     fields = ((name, texts[-1]) for name, texts in request.form.lists() if name not in _HIDDEN)
-    return {name: text if name in _PASSWORDS else _tidied(text) for name, text in fields}
-
-
-def _tidied(text: str) -> str:
-    return text.strip().replace("\r\n", "\n")
+    return {
+        name: text if name in _PASSWORDS else text.strip().replace("\r\n", "\n")
+        for name, text in fields
+    }

@@ -66,7 +66,12 @@ def register(app: Flask) -> None:
         said=locales.gettext,
         grouped=grouped,
     )
-    environment.globals.update(asset=assets.url, accent=assets.accent_url, csrf_token=_csrf_token)
+    environment.globals.update(
+        asset=assets.url,
+        accent=assets.accent_url,
+        # Pages without a session have none.
+        csrf_token=lambda: str(g.get("csrf_token", "")),
+    )
 
 
 def page(name: str, *, folder: str = "pages", spoken: str | None = None, **values: Any) -> str:
@@ -98,11 +103,6 @@ def chosen_query() -> str:
 
 def _query(chosen: str | None) -> str:
     return "" if chosen is None else f"?{locales.PARAMETER}={chosen}"
-
-
-def _csrf_token() -> str:
-    """Return the token for forms of the session. An empty text on pages without a session."""
-    return str(g.get("csrf_token", ""))
 
 
 def mailto(address: str) -> str:

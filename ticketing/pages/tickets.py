@@ -153,7 +153,8 @@ def _page(
         naming_obstacle=holders.naming_obstacle(admission),
         naming=naming or Form(),
         passing_on=passing_on or Form(),
-        answering=answering or _answered(admission),
+        answering=answering
+        or Form(values=answer_fields.typed(admission.questions, admission.answers)),
         giving_back=giving_back or Form(),
         deposit=admission.deposit,
         terms=terms if isinstance(terms, Terms) else None,
@@ -162,11 +163,6 @@ def _page(
         lacks_answers=answers.missing(admission),
         writes_mail=settings.smtp is not None,
     )
-
-
-def _answered(admission: Admission) -> Form:
-    """Return the form with the answers that the holder gave."""
-    return Form(values=answer_fields.typed(admission.questions, admission.answers))
 
 
 def _offer_url(admission: Admission) -> str | None:

@@ -5,7 +5,7 @@ says what is wrong with it.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -14,8 +14,10 @@ from flask import request
 from marshmallow import ValidationError, fields
 
 from schemas.base import BaseSchema, Bool, Instant, Int
+from ticketing import formats
 from ticketing.constants import MICRO_UNIT_DECIMALS
 from ticketing.errors import Invalid
+from ticketing.models.base import BaseModel
 from ticketing.pages import forms
 
 CHECKED = "on"
@@ -55,6 +57,25 @@ def read(
 def chosen(name: str) -> list[str]:
     """Return what was chosen in a field of several values."""
     return [each for each in request.form.getlist(name) if each]
+
+
+def without_same_times(row: BaseModel, sent: Mapping[str, Any], zone: str) -> dict[str, Any]:
+    """Return the sent fields of a row without times that look the same in a form.
+
+    A form cannot show parts of a second, nor which of two equal hours of a night in autumn. What it
+    does not show must not change with the next edit of another field.
+    """
+    return {
+        name: value
+        for name, value in sent.items()
+        if not _looks_same(getattr(row, name), value, zone)
+    }
+
+
+def _looks_same(before: Any, after: Any, zone: str) -> bool:
+    if not isinstance(before, datetime) or not isinstance(after, datetime):
+        return False
+    return formats.typed(before, zone) == formats.typed(after, zone)
 
 
 def _value(field: fields.Field[Any] | None, text: str, zone: str, *, is_amount: bool) -> Any:

@@ -117,7 +117,16 @@ def of_event(tenant_id: str, event_id: str, config: Config) -> list[ClientNetwor
     for digest, going in networks.turns(event.id).items():
         network(digest).turns = going
     _add_people(event, found, config.keyring)
-    return _largest(found)
+    return sorted(
+        found.values(),
+        key=lambda each: (
+            -(each.held + each.offered),
+            -each.waiting,
+            -each.came,
+            -each.turns,
+            each.id,
+        ),
+    )[:MOST_SHOWN]
 
 
 def cancel(tenant_id: str, event_id: str, network_id: str, keyring: Keyring) -> Canceled:
@@ -132,10 +141,17 @@ def cancel(tenant_id: str, event_id: str, network_id: str, keyring: Keyring) -> 
     if network_id.startswith("n"):
         return Canceled(0, 0, turns.bar(event.id, int(network_id[1:]), ()), 0)
     orders = places_ended = left = 0
-    for intent_id in _ids(_orders_of(event.id, network_id)):
+    of_event: Expression = (PaymentIntent.event == event.id) & _IS_UNPAID
+    unpaid = PaymentIntent.select(PaymentIntent.id).where(of_event, network_id == _OF_ORDER)
+    for intent_id in _ids(unpaid):
         is_done = _done(settlement.cancel, intent_id)
         orders, left = orders + is_done, left + (not is_done)
-    for entry_id in _ids(_entries_of(event.id, network_id)):
+    waiting = WaitingListEntry.select(WaitingListEntry.id).where(
+        WaitingListEntry.event == event.id,
+        WaitingListEntry.status.in_([literal(each) for each in OPEN]),
+        network_id == _OF_ENTRY,
+    )
+    for entry_id in _ids(waiting):
         is_done = _done(entries.end, entry_id)
         places_ended, left = places_ended + is_done, left + (not is_done)
     if crowds.is_of_crowd(network_id):
@@ -201,26 +217,6 @@ def _add_people(event: Event, found: dict[str, ClientNetwork], keyring: Keyring)
         digest = numbers.get(number, f"n{number}")
         of = found.setdefault(digest, ClientNetwork(digest))
         of.came, of.is_last = came.get(number, 0), number in marks
-
-
-def _largest(found: dict[str, ClientNetwork]) -> list[ClientNetwork]:
-    def size(of: ClientNetwork) -> tuple[int, ...]:
-        return -(of.held + of.offered), -of.waiting, -of.came, -of.turns
-
-    return sorted(found.values(), key=lambda each: (*size(each), each.id))[:MOST_SHOWN]
-
-
-def _orders_of(event_id: str, network_id: str) -> ModelSelect[PaymentIntent]:
-    of_event: Expression = (PaymentIntent.event == event_id) & _IS_UNPAID
-    return PaymentIntent.select(PaymentIntent.id).where(of_event, network_id == _OF_ORDER)
-
-
-def _entries_of(event_id: str, network_id: str) -> ModelSelect[WaitingListEntry]:
-    return WaitingListEntry.select(WaitingListEntry.id).where(
-        WaitingListEntry.event == event_id,
-        WaitingListEntry.status.in_([literal(each) for each in OPEN]),
-        network_id == _OF_ENTRY,
-    )
 
 
 def _ids(found: ModelSelect[Any]) -> list[str]:

@@ -57,6 +57,7 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
     ours = Case(None, [(OrderAccount.token_address.not_in(list(LOOK_ALIKES)), OrderAccount.due)], 0)
     sums = fn.COUNT(OrderAccount.id), fn.SUM(ours)
     owed, due = OrderAccount.select(*sums).where(OWING).scalar(as_tuple=True)
+    with_facilitator = [chain_id for chain_id, chain in enabled.items() if chain.facilitator]
     none = {str(chain_id): 0 for chain_id in enabled}
     states, now, made = chains.states(), clock.now(), backups.last()
     times = {
@@ -73,7 +74,10 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
         rpc_errors={**none, **counted[counters.RPC_ERRORS]},
         skipped_blocks={**none, **counted[counters.SKIPPED_BLOCKS]},
         set_aside={**none, "0": 0, **counted[counters.SET_ASIDE]},
-        x402_settles={**_no_settles(enabled), **counted[counters.X402_SETTLES]},
+        x402_settles={
+            **{f"{each} {outcome}": 0 for each in with_facilitator for outcome in Outcome},
+            **counted[counters.X402_SETTLES],
+        },
         refund_reports={
             **{f"{chain_id} {kind}": 0 for chain_id in enabled for kind in RefundReport},
             **counted[counters.REFUND_REPORTS],
@@ -81,11 +85,6 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
         notifications=figures.read(),
         backup_age=None if made is None else (now - made).total_seconds(),
     )
-
-
-def _no_settles(enabled: Mapping[int, Chain]) -> dict[str, int]:
-    with_one = (chain_id for chain_id, chain in enabled.items() if chain.facilitator)
-    return {f"{chain_id} {outcome}": 0 for chain_id in with_one for outcome in Outcome}
 
 
 def _live() -> dict[str, int]:

@@ -53,10 +53,6 @@ _SKIP_LOCKED = "FOR NO KEY UPDATE SKIP LOCKED"
 C = TypeVar("C", bound=Model)
 
 
-def _ignore(values: Sequence[Any]) -> None:
-    pass
-
-
 class Sequencer(Generic[C]):
     """Numbers the rows of one table, from 1 for each owner, such as a tenant.
 
@@ -74,7 +70,7 @@ class Sequencer(Generic[C]):
         order: Field[Any],
         last: Field[Any],
         returned: Field[Any] | None = None,
-        on_numbered: Callable[[Sequence[Any]], None] = _ignore,
+        on_numbered: Callable[[Sequence[Any]], None] = lambda _: None,
     ) -> None:
         rows, key = number.model, number.model._meta.primary_key
         counter: type[C] = last.model

@@ -21,8 +21,8 @@ gate.py: the checks before a view: size, guard, rate limit. A refused request co
 auth.py: the guards: credential, tenant, role. The role of a view is in its blueprint
 event_scope.py: what members may use who are limited to events
 secret_guards.py: the guards of an order's buyer, a ticket's holder, a door's device
-agent_guard.py: the guard of /mcp: any credential or none, no page of another site
-oauth_guard.py: the guard of what apps call before they have a token
+agent_guard.py: the guard of /mcp: any credential or none, no page of another site; that of what
+    apps call before they have a token
 sign_in.py: signs members in: counts the attempt, then checks the password and the second factor
 passkey_site.py: to which site passkeys belong
 rate_limit.py: finds the class and the caller for whom a request counts;
@@ -36,8 +36,8 @@ parsing.py: strict JSON bodies and queries
 context.py: what a request carries: configuration, id, caller, tenant
 idempotency.py: runs a view once per Idempotency-Key and form key. 402, 409, 429 and 5xx are not
     stored, so the same key may be tried again; services/idempotency.py has the rows
-repeated_admissions.py: what a repeat shows to a holder, if the admission has not changed hands
-repeated_orders.py, repeated_vouchers.py: what a repeat shows of an order's secret, and of codes
+repeated.py: what a repeat shows of an order's secret and of codes, and to a holder, if the
+    admission has not changed hands
 audited.py: records what a view changes, in the same transaction
 image_changes.py: sets and removes images, for the API and the console
 blueprint.py: ApiBlueprint: runs the gate, documents each view: its error responses, parameters and

@@ -1,4 +1,4 @@
-"""The guard of the surface for agents: any credential, or none, but no page of another site."""
+"""The guards of the surface for agents, and of what apps call before they have a token."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ from flask import g, request
 
 from ticketing.errors import (
     CrossOrigin,
+    HttpsNeeded,
     MisdirectedRequest,
     TicketingError,
     TooManyRequests,
@@ -75,6 +76,33 @@ class Agent:
     def errors(self, method: str, view: str) -> list[type[TicketingError]]:
         """Return the errors that it may raise."""
         return [Unauthenticated, CrossOrigin, MisdirectedRequest, TooManyRequests]
+
+
+@dataclass(frozen=True)
+class OAuthClient:
+    """Lets every program pass, over TLS and at the address of this service.
+
+    A token request proves itself with what it sends.
+    """
+
+    counts_as: CallClass
+
+    def check(self) -> None:
+        """Check the host and that no token travels unprotected. MisdirectedRequest, HttpsNeeded."""
+        origin.check_host()
+        origin.check_transport()
+
+    def counts(self) -> Counts:
+        """Count by address."""
+        return Counts(self.counts_as)
+
+    def security(self, method: str, view: str) -> Security:
+        """Return an empty list: clients are public."""
+        return []
+
+    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
+        """Return the errors that it may raise."""
+        return [MisdirectedRequest, HttpsNeeded, TooManyRequests]
 
 
 def _caller() -> Caller:

@@ -1,12 +1,12 @@
 """Write changes through the admin surface to the audit log, in the same transaction."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial, wraps
 from typing import Any, TypeVar
 
 from flask import request
-from marshmallow import Schema
 
 from schemas.base import BaseSchema
 from ticketing import clock
@@ -69,9 +69,15 @@ def recorded(
     """
     shown, tenant_id = schema(), caller().tenant_id
     with audit_log.changes(tenant_id):
-        old = None if before is None else _read(shown, before)
+        old: dict[str, Any] | None = None
+        if before is not None:
+            with suppress(NotFound):
+                old = shown.dump(before())
         changed = change()
-        sent = {name: _plain(value) for name, value in (details or {}).items()}
+        sent = {
+            name: clock.rfc3339(value) if isinstance(value, datetime) else value
+            for name, value in (details or {}).items()
+        }
         for one in [changed] if each is None else changed[each]:
             new = dict.fromkeys(old or {}) if one is None else shown.dump(one)
             # A series has a name only. Of wallets, a tenant has one.
@@ -121,16 +127,3 @@ def actor_named(name: str, action: str | None = None) -> Actor:
     # The operationId in the OpenAPI document.
     operation = action or str(request.endpoint).replace(".", "_")
     return Actor(name, operation, address(), request_id())
-
-
-def _plain(value: Any) -> Any:
-    """Return a field of a request as JSON has it."""
-    return clock.rfc3339(value) if isinstance(value, datetime) else value
-
-
-def _read(shown: Schema, before: Callable[[], Any]) -> dict[str, Any] | None:
-    try:
-        found: dict[str, Any] = shown.dump(before())
-    except NotFound:
-        return None
-    return found

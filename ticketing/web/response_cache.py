@@ -150,7 +150,8 @@ def find(environ: dict[str, Any], extensions: dict[str, Any]) -> Ready | None:
 
 def _respond(answer: _Cached, environ: dict[str, Any]) -> tuple[str, list[tuple[str, str]], bytes]:
     if answer.etag is None:
-        return "200 OK", _with_length(answer), _with_form_key(answer.body)
+        own = answer.body.replace(FORM_KEY.encode(), secrets.token_hex(16).encode())
+        return "200 OK", _with_length(answer), own
     etag = ("ETag", answer.etag)
     asked = environ.get("HTTP_IF_NONE_MATCH")
     if asked and conditional.has_tag(asked, answer.etag.strip('"')):
@@ -161,10 +162,6 @@ def _respond(answer: _Cached, environ: dict[str, Any]) -> tuple[str, list[tuple[
 
 def _with_length(answer: _Cached) -> list[tuple[str, str]]:
     return [*answer.headers, ("Content-Length", str(len(answer.body)))]
-
-
-def _with_form_key(body: bytes) -> bytes:
-    return body.replace(FORM_KEY.encode(), secrets.token_hex(16).encode())
 
 
 def _url(environ: dict[str, Any]) -> Url:

@@ -27,10 +27,10 @@ witness_check.py: asks each URL of a chain for the payments that were booked
 unassigned_sweep.py: reads what receivers hold that belong to no order
 receiver_check.py: proves once that receivers have the same addresses on a chain as everywhere
 facilitator_check.py: asks the facilitator of x402 whether it can settle
-wallet_checks.py: asks a chain about addresses of wallets that it was not asked about yet
 payer_check.py: asks where payments came from, of which a page or a signature says who paid
 wallet_changes.py: makes changes of wallets that have waited, after another check
-chain_tasks.py: further tasks for each chain, such as that of x402
+chain_tasks.py: further tasks for each chain, such as that of x402; asks it about addresses of
+    wallets that it was not asked about yet
 delivering.py: webhooks: lease, polls, saving at most once a second
 delivery_schedule.py: which endpoint is next: slow ones have half of the requests at most, a tenant
     half of each

@@ -126,7 +126,9 @@ class Mailer:
             self._rest(error)
             return f"the mail server is unusable: {error}"
         finally:
-            self._disconnect()
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
         return None
 
     def leave(self) -> None:
@@ -200,7 +202,9 @@ class Mailer:
         return True
 
     def _send(self, letter: _Letter, smtp: Smtp) -> None:
-        mail, connection = letter.mail, self._connect(smtp)
+        if self._connection is None or not self._connection.is_open:
+            self._connection = Connection(smtp, texts.host_of(self._config))
+        mail = letter.mail
         counted = {} if letter.budget is None else asdict(letter.budget)
         if not mail_queue.claim(mail, letter.digest, **counted):
             return
@@ -208,7 +212,7 @@ class Mailer:
             by_stranger=letter.budget is not None, is_asked=mail.kind in ASKED_BY_ANYBODY
         )
         try:
-            connection.send(letter.recipient, letter.message)
+            self._connection.send(letter.recipient, letter.message)
         except Refused as refusal:
             self._refused(letter, refusal)
         except Interrupted as error:
@@ -254,16 +258,6 @@ class Mailer:
         mail_queue.drop(mail, error)
         code = error.split()[0] if error[:1].isdigit() else error
         log.info("mail %s (%s) dropped: %s", mail.id, mail.kind, code)
-
-    def _connect(self, smtp: Smtp) -> Connection:
-        if self._connection is None or not self._connection.is_open:
-            self._connection = Connection(smtp, texts.host_of(self._config))
-        return self._connection
-
-    def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
     def _rest(self, error: Unusable) -> None:
         self._failures += 1

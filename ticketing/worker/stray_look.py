@@ -62,24 +62,21 @@ class StrayLook:
         stray_search.reach(chain_id)
         is_old_due = not clock.is_within(OLD_EVERY, self._old_at)
         for token, orders in self._due(with_old=is_old_due):
-            self._look(token, orders, at)
+            try:
+                stray_search.look(self._node, token, orders, at)
+            except (RpcLimited, RpcSilent):
+                raise
+            except RpcError as error:
+                # If a look-alike cannot be read, the others are read nevertheless.
+                if token.address == self._chain.token_address:
+                    raise
+                log.warning(
+                    "chain %s: %s cannot be read: %s", token.chain.chain_id, token.symbol, error
+                )
         stray_looks.note_look(chain_id, at)
         if is_old_due:
             self._old_at = clock.now()
         self._looked_at = clock.now()
-
-    def _look(self, token: Token, orders: Sequence[PaymentIntent], at: Block) -> None:
-        """Look for one token. If a look-alike cannot be read, the others are read nevertheless."""
-        try:
-            stray_search.look(self._node, token, orders, at)
-        except (RpcLimited, RpcSilent):
-            raise
-        except RpcError as error:
-            if token.address == self._chain.token_address:
-                raise
-            log.warning(
-                "chain %s: %s cannot be read: %s", token.chain.chain_id, token.symbol, error
-            )
 
     def search_collected(self, transfers: Sequence[Transfer], at: Block) -> None:
         """Search for payments that receivers passed on here before a look could see them."""

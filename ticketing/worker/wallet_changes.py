@@ -41,28 +41,27 @@ class WalletChanges:
         self._lease = LeaseHolder(LEASE)
 
     def run(self) -> None:
-        """Make the changes that are due, unless another worker does."""
+        """Make the changes that are due, unless another worker does.
+
+        Each one is checked once more. One that is not possible any more is canceled.
+        """
         due = changes.due()
         if not due or not self._lease.keep():
             return
         for pending in due:
-            self._make(pending)
+            try:
+                settings = changes.asked_again(pending, self._config.chains)
+                _recorded(pending, "wallets_set_wallet", settings)
+            except ChainUnavailable:
+                continue  # next time
+            except Invalid as error:
+                log.warning("the wallet of %s does not change: %s", pending.tenant_id, error)
+                _recorded(pending, "wallets_cancel_wallet_change", None)
 
     def leave(self) -> None:
         """Let another worker continue at once."""
         if self._lease.is_held:
             self._lease.give_back()
-
-    def _make(self, pending: PendingWallet) -> None:
-        """Check a change once more, and make it. One that is not possible any more is canceled."""
-        try:
-            settings = changes.asked_again(pending, self._config.chains)
-            _recorded(pending, "wallets_set_wallet", settings)
-        except ChainUnavailable:
-            return  # next time
-        except Invalid as error:
-            log.warning("the wallet of %s does not change: %s", pending.tenant_id, error)
-            _recorded(pending, "wallets_cancel_wallet_change", None)
 
 
 def _recorded(pending: PendingWallet, action: str, settings: OwnerSettings | None) -> None:

@@ -106,7 +106,9 @@ class Watcher:
         """
         if self._checked and not self._has_lease():
             return
-        was_quiet, self._is_quiet = self._is_quiet, not self._is_awaited()
+        chain_id = self.chain.chain_id
+        is_awaited = chains.is_awaited(chain_id) or watched_orders.has_open_orders(chain_id)
+        was_quiet, self._is_quiet = self._is_quiet, not is_awaited
         wakes = was_quiet and not self._is_quiet
         if clock.is_within(self._every, self._tried_at) and not wakes:
             return
@@ -118,10 +120,6 @@ class Watcher:
         else:
             self._reads_all = False
             self.look()
-
-    def _is_awaited(self) -> bool:
-        chain_id = self.chain.chain_id
-        return chains.is_awaited(chain_id) or watched_orders.has_open_orders(chain_id)
 
     def look(self) -> None:
         """Read the chain once, unless another worker holds its lease.

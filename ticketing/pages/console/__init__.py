@@ -31,7 +31,7 @@ client_networks.py: who holds and waits for what of an event, by network; cancel
 questions.py: what an event asks, and the counted answers
 obstacles.py: why nobody can buy, in sentences with links; services/catalog/obstacles.py decides
 wallet.py: sets the wallet, only after its first address was compared
-orders.py, timeline.py: find orders, see one; what happened to it, from the notifications
+orders.py: find orders, see one; what happened to it, from the notifications
 attendees.py, guests.py: tickets with their holders; tickets that cost nothing
 chosen_attendees.py: mails several tickets again, or takes them back
 money.py: what came in, what is owed, what can be moved
@@ -45,6 +45,5 @@ audit_log.py, audit_words.py: the list of changes; an entry in words
 one_time.py: pages that show a secret once, also if the form is sent twice
 paths.py: the paths of the pages of events and of the wallet
 list_filters.py: a filter that is not understood shows all
-local_times.py: a time that looks unchanged in a form stays as it is, to the second
 words.py: words and colors for statuses; the names of browsers
 """

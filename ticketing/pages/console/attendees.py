@@ -172,7 +172,11 @@ def reissue_ticket(admission_id: str) -> Response:
         path = f"{PATH}/{admission_id}"
         if email is not None:
             return redirect(f"{path}#mailed", 303)
-        secrets = None if made is None else [Secret("Link of the ticket", _link(made))]
+        secrets = (
+            None
+            if made is None
+            else [Secret("Link of the ticket", origin.origin() + links.ticket(made.code))]
+        )
         text = "Send it only to the person who has the ticket. The earlier link and QR code ended."
         return one_time.answer("attendees", Answer("New link for a ticket", text, path, secrets))
 
@@ -211,10 +215,6 @@ def erase_holder(admission_id: str) -> Response:
     """Erase the name and email address of a ticket's holder."""
     erased(erasure.erase_admission, admission_id, action="erasure_erase_admission")
     return redirect(f"{PATH}/{admission_id}#erased", 303)
-
-
-def _link(admission: Admission) -> str:
-    return origin.origin() + links.ticket(admission.code)
 
 
 def _page(

@@ -25,12 +25,7 @@ def list_changes() -> str:
         changes=[audit_words.change_of(each) for each in found.data],
         names=actors.names(tenant_id, {str(each.actor) for each in found.data}),
         titles=audit_subjects.names(tenant_id, {str(each.subject) for each in found.data}),
-        people=_people(tenant_id),
+        people=[(each.id, each.email) for each in members.list_all(tenant_id) if each.email],
         chosen=chosen,
         next_page=list_filters.next_page(found, chosen),
     )
-
-
-def _people(tenant_id: str) -> list[tuple[str, str]]:
-    """Return who can be chosen in the filter: the members with their addresses."""
-    return [(each.id, each.email) for each in members.list_all(tenant_id) if each.email]

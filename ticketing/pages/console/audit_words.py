@@ -142,6 +142,7 @@ class Change:
 def change_of(entry: AuditLogEntry) -> Change:
     """Return an entry of the audit log in words."""
     before = None if entry.before is None else json.loads(entry.before)
+    paths = (path for prefix, path in _PAGES.items() if ids.is_id(prefix, entry.subject))
     return Change(
         at=entry.at,
         actor=entry.actor,
@@ -149,15 +150,10 @@ def change_of(entry: AuditLogEntry) -> Change:
         action=entry.action,
         label=ACTIONS.get(entry.action) or COMMANDS.get(entry.action),
         subject=entry.subject,
-        path=_path(entry.subject),
+        path=next((path + entry.subject for path in paths), None),
         is_new=before is None,
         differences=_differences(before, json.loads(entry.after)),
     )
-
-
-def _path(subject: str) -> str | None:
-    found = (path for prefix, path in _PAGES.items() if ids.is_id(prefix, subject))
-    return next((path + subject for path in found), None)
 
 
 def _differences(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> list[Difference]:

@@ -21,7 +21,7 @@ from ticketing.pages.forms import Form
 from ticketing.roles import Role
 from ticketing.services.access import audit_log, members
 from ticketing.services.oauth import clients, metadata
-from ticketing.services.oauth.answers import Asked, Awaited, Decision, SentBack
+from ticketing.services.oauth.answers import Awaited, Decision, SentBack
 from ticketing.web import origin, rate_limit
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
@@ -64,7 +64,17 @@ def ask_member() -> AnyResponse | str:
         return Response(waits, 202)
     except TicketingError as error:
         return forms.shown_again(_refused(error), error)
-    return _page(asked, member)
+    return render.page(
+        "connect.html",
+        folder="console",
+        asked=asked,
+        is_local=clients.is_local(asked.redirect_uri),
+        back_to=clients.host_of(asked.redirect_uri),
+        words=APP_ROLES,
+        tenant=caller().tenant,
+        signed_in_as=g.email,
+        other=f"{SIGN_IN}?next={quote(request.full_path, safe='/')}",
+    )
 
 
 @blp.post(metadata.PAGE)
@@ -96,20 +106,6 @@ def _decided(page: str, member: Member, role: Role | None) -> Decision:
             action = actor("connected_apps_connect")
             audit_log.record(member.tenant_id, action, made.app_id, before=None, after=after)
     return made
-
-
-def _page(asked: Asked, member: Member) -> str:
-    return render.page(
-        "connect.html",
-        folder="console",
-        asked=asked,
-        is_local=clients.is_local(asked.redirect_uri),
-        back_to=clients.host_of(asked.redirect_uri),
-        words=APP_ROLES,
-        tenant=caller().tenant,
-        signed_in_as=g.email,
-        other=f"{SIGN_IN}?next={quote(request.full_path, safe='/')}",
-    )
 
 
 def _refused(error: TicketingError, back: str | None = None) -> str:

@@ -3,7 +3,6 @@
 from flask import redirect
 from werkzeug import Response
 
-from ticketing.models.connected_apps import ConnectedApp
 from ticketing.pages.console import words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
@@ -41,14 +40,10 @@ def end_app(app_id: str) -> Response:
     noted(
         app_id,
         lambda: connected_apps.end(tenant_id, app_id, _only()),
-        _recorded,
+        lambda app: {"name": app.name, "host": app.host, "role": app.role},
         action="connected_apps_end",
     )
     return redirect(f"{PATH}#ended", 303)
-
-
-def _recorded(app: ConnectedApp) -> dict[str, object]:
-    return {"name": app.name, "host": app.host, "role": app.role}
 
 
 def _only() -> str | None:

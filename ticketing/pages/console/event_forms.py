@@ -22,9 +22,9 @@ from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
-from ticketing.pages.console.local_times import without_same_times
 from ticketing.pages.console.words import DEPOSIT_RELEASES, EVENT_TYPES, VISIBILITIES
 from ticketing.pages.forms import Form
+from ticketing.pages.typed_forms import without_same_times
 from ticketing.roles import Role
 from ticketing.services.access import audit_log
 from ticketing.services.catalog import events, ticket_types

@@ -48,7 +48,8 @@ def write_message(event_id: str) -> AnyResponse:
         sent = typed_forms.read(MessageForm, zone=event.timezone)
         is_preview, is_confirmed = sent.pop("preview"), sent.pop("confirmed")
         if is_preview:
-            _preview(event_id, {name: sent[name] for name in ("subject", "text")})
+            known, found = caller(), {name: sent[name] for name in ("subject", "text")}
+            messages.preview(known.tenant_id, event_id, found, known.credential_id, config())
             return Response(_page(event_id, Form(values=forms.sent()), was_previewed=True))
         if not is_confirmed:
             count = messages.audience_of(event, sent["audience"], sent["ticket_ids"])
@@ -74,11 +75,6 @@ def cancel_message(event_id: str, message_id: str) -> AnyResponse:
         return f"{paths.messages(event_id)}#canceled"
 
     return forms.carried_out(cancel, partial(_page, event_id))
-
-
-def _preview(event_id: str, sent: dict[str, Any]) -> None:
-    known = caller()
-    messages.preview(known.tenant_id, event_id, sent, known.credential_id, config())
 
 
 def _create(event_id: str, sent: dict[str, Any]) -> str:

@@ -1,5 +1,8 @@
 """The console's pages of orders: find them, and see what happened to one."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 
 from flask import redirect
@@ -7,8 +10,10 @@ from werkzeug import Response as AnyResponse
 
 from schemas.order_emails import EmailCorrectionSchema
 from ticketing.constants import Flag, IntentStatus
+from ticketing.models.notifications import Notification
+from ticketing.notification_types import NotificationType
 from ticketing.pages import forms, typed_forms
-from ticketing.pages.console import list_filters, paths, timeline, words
+from ticketing.pages.console import list_filters, paths, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
@@ -32,6 +37,22 @@ blp = ConsoleBlueprint(
     scope=filtered("list_orders"),
 )
 erasing = ConsoleBlueprint("order_erasure", __name__, reads={Role.ADMIN}, writes={Role.ADMIN})
+
+_TOGETHER = timedelta(seconds=1)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something that happened, once or to several tickets at the same time."""
+
+    at: datetime
+    type: NotificationType
+    count: int = 1
+
+    @property
+    def label(self) -> str:
+        """What happened, to be translated."""
+        return words.HAPPENED[self.type]
 
 
 @blp.get(PATH)
@@ -112,7 +133,7 @@ def _page(intent_id: str, form: Form) -> str:
         currencies={each.id: each.currency for each in order.accounts},
         path_of=paths.refund,
         named=lambda chain_id: chains.name_of(chain_id, config()),
-        entries=timeline.of(reading.of_intent(order)),
+        entries=_timeline(reading.of_intent(order)),
         mails=mail_queue.about(tenant_id, [intent_id, *seats, *payees_shown.ids_of(order)]),
         words=words,
     )
@@ -123,3 +144,16 @@ def erase_order(intent_id: str) -> AnyResponse:
     """Erase the names and email addresses of an order."""
     erased(erasure.erase_intent, intent_id, action="erasure_erase_intent")
     return redirect(f"{PATH}/{intent_id}#erased", 303)
+
+
+def _timeline(notifications: Iterable[Notification]) -> Sequence[Entry]:
+    """Return the entries of a timeline, the oldest first."""
+    entries: list[Entry] = []
+    for each in notifications:
+        entry = Entry(each.created_at, NotificationType(each.type))
+        last = entries[-1] if entries else None
+        if last and last.type is entry.type and entry.at - last.at <= _TOGETHER:
+            entries[-1] = replace(last, count=last.count + 1)
+        else:
+            entries.append(entry)
+    return entries

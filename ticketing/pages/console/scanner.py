@@ -37,7 +37,9 @@ def open_scanner(event_id: str) -> Response:
     """Pair this browser with an event, and open the scanner."""
 
     def pair() -> Response:
-        create = partial(devices.create_own, caller(), event_id, _name(), config())
+        # What the organizer sees of the device: whose it is, and which browser.
+        name = f"{g.email}, {browser(request.user_agent.string) or 'browser'}"[:_MAX_NAME]
+        create = partial(devices.create_own, caller(), event_id, name, config())
         made = one_time.made_once(
             lambda: recorded(DoorDeviceSchema, create, action="door_devices_create_door_device")
         )
@@ -46,11 +48,6 @@ def open_scanner(event_id: str) -> Response:
         return redirect(path, 303)
 
     return forms.answered(pair, _page)
-
-
-def _name() -> str:
-    """Return what the organizer sees of the device: whose it is, and which browser."""
-    return f"{g.email}, {browser(request.user_agent.string) or 'browser'}"[:_MAX_NAME]
 
 
 def _page(form: Form) -> str:

@@ -24,8 +24,8 @@ from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import list_filters, paths, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
-from ticketing.pages.console.local_times import without_same_times
 from ticketing.pages.forms import Form
+from ticketing.pages.typed_forms import without_same_times
 from ticketing.roles import Role
 from ticketing.services.catalog import events, ticket_types, vouchers
 from ticketing.services.exports import files

@@ -118,7 +118,9 @@ class Limiter:
         Over the limit, there are no more queries.
         """
         with self._lock:
-            known = self._get(caller, minute)
+            if self._minute != minute:
+                self._minute, self._used = minute, {}
+            known = self._used.get(caller, 0)
             if not is_shared or known > most:
                 self._set(caller, minute, known + 1)
                 return known + 1
@@ -126,11 +128,6 @@ class Limiter:
         with self._lock:
             self._set(caller, minute, total)
         return total
-
-    def _get(self, caller: str, minute: int) -> int:
-        if self._minute != minute:
-            self._minute, self._used = minute, {}
-        return self._used.get(caller, 0)
 
     def _set(self, caller: str, minute: int, used: int) -> None:
         if self._minute == minute:

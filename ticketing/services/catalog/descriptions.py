@@ -29,7 +29,10 @@ def columns(description: str) -> dict[str, str]:
         found = markdown.convert(description)
     except markdown.TooComplex:
         raise Invalid({"description": [_TOO_COMPLEX]}) from None
-    return _columns(description, found)
+    return {
+        "description_html": f"{_digest(description)}\n{found.html}",
+        "description_plain": found.plain,
+    }
 
 
 def html(of: Event | Series) -> Markup:
@@ -43,13 +46,6 @@ def plain(of: Event | Series) -> str:
     if _stored(of) is None:
         return markdown.plain(of.description)
     return str(of.description_plain)
-
-
-def _columns(description: str, found: markdown.Converted) -> dict[str, str]:
-    return {
-        "description_html": f"{_digest(description)}\n{found.html}",
-        "description_plain": found.plain,
-    }
 
 
 def _stored(of: Event | Series) -> str | None:

@@ -24,25 +24,17 @@ def change(event: Event, capacity: int | None) -> None:
     if capacity == event.capacity:
         return
     if capacity is not None and event.capacity is not None:
-        _change_row(event, capacity)
+        fits = EventStock.held + EventStock.sold <= capacity
+        changed = EventStock.update(capacity=capacity).where(EventStock.event == event, fits)
+        if changed.execute() != 1:
+            raise CapacityTooLow
     else:
         sale_locks.lock_sale(TicketType.event == event)
         EventStock.delete().where(EventStock.event == event).execute()
         if capacity is not None:
-            _add_row(event, capacity)
+            held, sold, waiting = stock.totals(event.id)
+            if held + sold > capacity:
+                raise CapacityTooLow
+            EventStock.create(event=event, capacity=capacity, held=held, sold=sold, waiting=waiting)
         stock.note_change_of_event(event.id)
     event.capacity = capacity
-
-
-def _change_row(event: Event, capacity: int) -> None:
-    fits = EventStock.held + EventStock.sold <= capacity
-    changed = EventStock.update(capacity=capacity).where(EventStock.event == event, fits)
-    if changed.execute() != 1:
-        raise CapacityTooLow
-
-
-def _add_row(event: Event, capacity: int) -> None:
-    held, sold, waiting = stock.totals(event.id)
-    if held + sold > capacity:
-        raise CapacityTooLow
-    EventStock.create(event=event, capacity=capacity, held=held, sold=sold, waiting=waiting)

@@ -37,7 +37,7 @@ from ticketing.services.notifications.facts import Fact
 from ticketing.services.orders import stock, waiting_ends
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.payments import event_voids, sale_locks
-from ticketing.services.waiting_room import switching
+from ticketing.services.waiting_room import opening
 
 MAX_SLUG = 80
 TIMES = ("start_at", "end_at", "doors_open_at", "transfers_end_at")
@@ -54,9 +54,7 @@ def _select(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
     return Event.select().where(Event.tenant == tenant_id, Event.id == event_id)
 
 
-@Prepared
-def _by_id(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
-    return _select(tenant_id, event_id)
+_by_id: Prepared[Event] = Prepared(_select)
 
 
 def create(tenant: Tenant, fields: dict[str, Any], config: Config) -> Event:
@@ -161,7 +159,7 @@ def change(
                 raise SlugFixed
             changed = [name for name, value in fields.items() if getattr(event, name) != value]
             if "waiting_room" in changed:
-                switching.switch(event, fields["waiting_room"])
+                opening.switch(event, fields["waiting_room"])
             if "capacity" in fields:
                 event_capacity.change(event, fields["capacity"])
             before = event.start_at, event.over_at

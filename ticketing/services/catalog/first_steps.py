@@ -59,13 +59,14 @@ def left(tenant: Tenant) -> FirstSteps | None:
     event: Event | None = (
         Event.select().where(Event.tenant == tenant.id).order_by(Event.id.desc()).first()
     )
+    of_tenant = Collection.select().join(PaymentIntent).where(PaymentIntent.tenant == tenant.id)
     return FirstSteps(
         wallet,
         event,
         None if event is None else _newest_of(event),
         is_free,
         has_sold,
-        has_sold and _was_collected(tenant),
+        has_sold and of_tenant.where(Collection.canonical).exists(),
     )
 
 
@@ -82,11 +83,6 @@ def _sold(tenant: Tenant, *, is_free: bool) -> ModelSelect[PaymentIntent]:
         PaymentIntent.tenant == tenant.id, PaymentIntent.status == IntentStatus.CONFIRMED
     )
     return sold if is_free else sold.where(PaymentIntent.amount > 0)
-
-
-def _was_collected(tenant: Tenant) -> bool:
-    of_tenant = Collection.select().join(PaymentIntent).where(PaymentIntent.tenant == tenant.id)
-    return bool(of_tenant.where(Collection.canonical).exists())
 
 
 def _newest_of(event: Event) -> TicketType | None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from peewee import ModelSelect
-
 from ticketing.db.connection import write_transaction
 from ticketing.errors import NotFound, SlugTaken
 from ticketing.models.events import Event
@@ -36,7 +34,7 @@ def check_free(tenant_id: str, slugs: Iterable[str], series: str | None) -> None
 
 def read(tenant_id: str, slug: str) -> Series:
     """Return what the page of a series says. NotFound if no event names it."""
-    if not _events(tenant_id, slug).exists():
+    if not Event.select().where(Event.tenant == tenant_id, Event.series == slug).exists():
         raise NotFound("This series does not exist.")
     written: Series | None = Series.get_or_none(Series.tenant == tenant_id, Series.slug == slug)
     return written or Series(tenant=tenant_id, slug=slug)
@@ -54,7 +52,3 @@ def change(tenant: Tenant, slug: str, fields: dict[str, Any]) -> Series:
             conflict_target=[Series.tenant, Series.slug], update=values
         ).execute()
     return Series(tenant=tenant, slug=slug, **values)
-
-
-def _events(tenant_id: str, slug: str) -> ModelSelect[Event]:
-    return Event.select().where(Event.tenant == tenant_id, Event.series == slug)

@@ -327,7 +327,11 @@ def of_token(token: str, keyring: Keyring) -> DoorDevice:
     if not credentials.same_as_any(stored, digests) or device is None:
         raise Unauthenticated
     if not credentials.same(stored, digests[0]):
-        _store_under_current(device, digests[0], keyring)
+        # So that the previous SECRET_KEY can go.
+        current = credentials.secret_key_id(keyring.current)
+        same = (DoorDevice.id == device.id) & (DoorDevice.token_digest == device.token_digest)
+        columns = {"token_digest": digests[0], "token_digest_key": current}
+        DoorDevice.update(columns).where(same).execute()
     return device
 
 
@@ -356,17 +360,6 @@ def record_seen(caller: DoorCaller, unsynced: int | None) -> None:
     if unsynced is not None:
         changes[DoorDevice.unsynced] = unsynced
     DoorDevice.update(changes).where(DoorDevice.id == device.id).execute()
-
-
-def _store_under_current(device: DoorDevice, digest: str, keyring: Keyring) -> None:
-    """Store a token's digest under the current SECRET_KEY, so that the previous one can go."""
-    (
-        DoorDevice.update(
-            token_digest=digest, token_digest_key=credentials.secret_key_id(keyring.current)
-        )
-        .where(DoorDevice.id == device.id, DoorDevice.token_digest == device.token_digest)
-        .execute()
-    )
 
 
 def _find_event(tenant_id: str, event_id: str) -> Event:

@@ -72,7 +72,13 @@ def qrs_of(admissions: Sequence[Admission], keyring: Keyring) -> list[str]:
             admission.qr = _sign(admission, number, keyring.current)
         with write_transaction():
             for admission in unsigned:
-                _store(admission)
+                is_first = _set_qr.run(
+                    qr=admission.qr, admission_id=admission.id, generation=admission.generation
+                )
+                if not is_first:
+                    stored = Admission.get_by_id(admission.id)
+                    if stored.generation == admission.generation and stored.qr is not None:
+                        admission.qr = stored.qr
     return [str(admission.qr) for admission in admissions]
 
 
@@ -166,16 +172,6 @@ def _private_key(secret_key: str, tenant_id: str) -> ECC.EccKey:
 def _find(keys: Sequence[TicketKey], keyring: Keyring) -> TicketKey | None:
     current = credentials.secret_key_id(keyring.current)
     return next((key for key in keys if key.secret_key_id == current), None)
-
-
-def _store(admission: Admission) -> None:
-    is_first = _set_qr.run(
-        qr=admission.qr, admission_id=admission.id, generation=admission.generation
-    )
-    if not is_first:
-        stored = Admission.get_by_id(admission.id)
-        if stored.generation == admission.generation and stored.qr is not None:
-            admission.qr = stored.qr
 
 
 def _create(tenant_id: str, keyring: Keyring) -> None:

@@ -109,7 +109,9 @@ def sales_of_day(mail: Mail, config: Config) -> Facts | None:
     rows = sorted((-int(amount), event_id, int(seats)) for event_id, seats, amount in found)
     if not rows:
         return None
-    titles = _titles([event_id for _, event_id, _ in rows[:_MOST_EVENTS]])
+    shown = [event_id for _, event_id, _ in rows[:_MOST_EVENTS]]
+    events = Event.select(Event.id, Event.title).where(Event.id.in_(shown))
+    titles = {each.id: plain(each.title, TITLE) for each in events}
     return {
         "sold": [
             {"name": titles[event_id], "count": seats, "amount": -amount}
@@ -120,11 +122,6 @@ def sales_of_day(mail: Mail, config: Config) -> Facts | None:
         "day": begin.date(),
         "sold_url": f"{config.public_url}/console",
     }
-
-
-def _titles(event_ids: list[str]) -> dict[str, str]:
-    found = Event.select(Event.id, Event.title).where(Event.id.in_(event_ids))
-    return {each.id: plain(each.title, TITLE) for each in found}
 
 
 def _written(found: Message, config: Config) -> dict[str, Any]:

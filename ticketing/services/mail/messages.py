@@ -67,7 +67,14 @@ def create(
         message.recipients = recipients.count(recipients.of_message(message))
         _refuse_too_many(message, config)
         if not _written(tenant_id).where(Message.created_by == by).exists():
-            _tell_admins(message, by)
+            # Somebody may use a stolen key.
+            mail_queue.add(
+                mail_queue.new(
+                    tenant_id, MailKind.MESSAGE_WRITTEN, member_id, message_id=message.id
+                )
+                for member_id in recipients.admins(tenant_id)
+                if member_id != by
+            )
         message.save(force_insert=True)
     return message
 
@@ -235,17 +242,6 @@ def _refuse_too_many(message: Message, config: Config) -> None:
     told = today.select(fn.COALESCE(fn.SUM(Message.recipients), 0)).scalar()
     if int(told) + message.recipients > config.message_recipients:
         raise TooManyMessages
-
-
-def _tell_admins(message: Message, by: str) -> None:
-    """Plan a mail to the other administrators: somebody may use a stolen key."""
-    mail_queue.add(
-        mail_queue.new(
-            message.tenant_id, MailKind.MESSAGE_WRITTEN, member_id, message_id=message.id
-        )
-        for member_id in recipients.admins(message.tenant_id)
-        if member_id != by
-    )
 
 
 def _written(tenant_id: str) -> ModelSelect[Message]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from peewee import fn
 
 from ticketing import clock, formats, ids
@@ -100,7 +98,8 @@ def order_confirmed(mail: Mail, config: Config) -> Facts | None:
     ]
     if not usable:
         return None
-    types = _types_of(usable)
+    wanted = {each.ticket_type_id for each in usable}
+    types = {each.id: each for each in TicketType.select().where(TicketType.id.in_(wanted))}
     for each in usable:
         each.event, each.intent = intent.event, intent
     says_names = accounts.has_money(intent)
@@ -119,11 +118,6 @@ def order_confirmed(mail: Mail, config: Config) -> Facts | None:
         ),
         "network": chains.name_of(intent.chain_id, config) if intent.chain_id else None,
     }
-
-
-def _types_of(found: Sequence[Admission]) -> Mapping[str, TicketType]:
-    wanted = {each.ticket_type_id for each in found}
-    return {each.id: each for each in TicketType.select().where(TicketType.id.in_(wanted))}
 
 
 def bought(intent: PaymentIntent) -> Facts:

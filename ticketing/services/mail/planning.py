@@ -20,7 +20,6 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.waiting_list import WaitingListEntry
 from ticketing.notification_types import MailKind, MailStatus, NotificationType
 from ticketing.services.mail import recipients, sale_mails
-from ticketing.services.mail.recipients import Page
 from ticketing.services.notifications import mail_queue
 
 AT_ONCE = 200
@@ -83,7 +82,14 @@ def _plan_some(tenant_id: str) -> Notification | None:
     """Plan up to the next mail to everybody. Return its notification if it is the first one."""
     with write_transaction():
         feed = locked(NotificationFeed.select().where(NotificationFeed.tenant == tenant_id)).get()
-        found = _next(feed)
+        unread = Notification.select().where(
+            Notification.tenant == feed.tenant_id,
+            Notification.sequence > feed.mailed_sequence,
+            Notification.sequence <= feed.last_sequence,
+            Notification.created_at > clock.now() - mail_queue.LIFE,
+            Notification.type.in_(_READ),
+        )
+        found = list(unread.order_by(Notification.sequence).limit(AT_ONCE))
         few = list(takewhile(lambda each: not _is_for_everybody(each), found))
         if found and not few:
             return found[0]
@@ -91,17 +97,6 @@ def _plan_some(tenant_id: str) -> Notification | None:
         mail_queue.add(_rows(few))
         _move(feed, feed.last_sequence if is_all else few[-1].sequence or 0)
     return None
-
-
-def _next(feed: NotificationFeed) -> list[Notification]:
-    found = Notification.select().where(
-        Notification.tenant == feed.tenant_id,
-        Notification.sequence > feed.mailed_sequence,
-        Notification.sequence <= feed.last_sequence,
-        Notification.created_at > clock.now() - mail_queue.LIFE,
-        Notification.type.in_(_READ),
-    )
-    return list(found.order_by(Notification.sequence).limit(AT_ONCE))
 
 
 def _move(feed: NotificationFeed, sequence: int) -> None:
@@ -236,22 +231,18 @@ def _plan_for_everybody(notification: Notification, keyring: Keyring) -> None:
     else:
         kind, pages = MailKind.EVENT_MOVED, recipients.of_moved_event(event_id)
     for page in pages:
-        rows = _rows_of(page, kind, notification, keyring)
+        rows = [
+            mail_queue.new(
+                notification.tenant_id,
+                kind,
+                subject,
+                notification_id=notification.id,
+                recipient_digest=recipients.digest(keyring.current, address),
+            )
+            for subject, address in page
+        ]
         with write_transaction():
             mail_queue.add(rows)
     with write_transaction():
         feed = NotificationFeed.get_by_id(notification.tenant_id)
         _move(feed, max(feed.mailed_sequence, notification.sequence or 0))
-
-
-def _rows_of(page: Page, kind: MailKind, notification: Notification, keyring: Keyring) -> list[Row]:
-    return [
-        mail_queue.new(
-            notification.tenant_id,
-            kind,
-            subject,
-            notification_id=notification.id,
-            recipient_digest=recipients.digest(keyring.current, address),
-        )
-        for subject, address in page
-    ]

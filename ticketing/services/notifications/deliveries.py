@@ -314,7 +314,8 @@ def _feed_batch(endpoint: WebhookEndpoint, page: Sequence[Notification], after: 
 
 def _manual_items(endpoint: WebhookEndpoint) -> list[Item]:
     rows: list[WebhookDelivery] = _manual.rows(endpoint_id=endpoint.id, limit=MANUAL_BATCH)
-    known = _by_id(row.notification_id for row in rows)
+    found = Notification.select().where(Notification.id << [row.notification_id for row in rows])
+    known = {each.id: each for each in found}
     items = []
     for row in rows:
         notification = known.get(row.notification_id)
@@ -324,11 +325,6 @@ def _manual_items(endpoint: WebhookEndpoint) -> list[Item]:
             body = _body(notification)
             items.append(Item(notification.id, notification.sequence, row.type, body, row.id))
     return items
-
-
-def _by_id(notification_ids: Iterable[str]) -> dict[str, Notification]:
-    found = Notification.select().where(Notification.id << list(notification_ids))
-    return {each.id: each for each in found}
 
 
 def _body(notification: Notification) -> bytes:
@@ -448,7 +444,7 @@ def _write_attempts(report: Report) -> None:
             "created_at": attempt.began_at,
             **_result(attempt),
         }
-        for attempt in sorted((*report.failed, *report.passed), key=_began)
+        for attempt in sorted((*report.failed, *report.passed), key=lambda each: each.began_at)
     ]
     if rows:
         WebhookDelivery.insert_many(rows).execute()
@@ -456,10 +452,6 @@ def _write_attempts(report: Report) -> None:
         _forget_most(report.endpoint_id, ~PASSED, KEPT)
     if report.passed:
         _forget_most(report.endpoint_id, PASSED, PASSED_KEPT)
-
-
-def _began(attempt: Attempt) -> datetime:
-    return attempt.began_at
 
 
 def _result(attempt: Attempt) -> dict[str, Any]:

@@ -132,7 +132,9 @@ def claim(mail: Mail, recipient_digest: str, **counted: str | None) -> bool:
         return _change(
             mail,
             attempts=mail.attempts + 1,
-            next_attempt_at=_next_attempt(mail),
+            next_attempt_at=min(
+                clock.now() + _BACKOFF.pause(mail.attempts + 1), mail.created_at + LIFE
+            ),
             recipient_digest=recipient_digest,
             **counted,
         )
@@ -223,8 +225,3 @@ def _change(mail: Mail, **columns: Any) -> bool:
         Mail.next_attempt_at == mail.next_attempt_at,
     )
     return bool(as_read.execute() == 1)
-
-
-def _next_attempt(mail: Mail) -> datetime:
-    end: datetime = mail.created_at + LIFE
-    return min(clock.now() + _BACKOFF.pause(mail.attempts + 1), end)

@@ -107,23 +107,12 @@ def _forget_some(days: int) -> int:
         if row.sequence is not None:
             last[row.tenant_id] = max(row.sequence, last.get(row.tenant_id, 0))
     for tenant_id, sequence in sorted(last.items()):
-        _forget_up_to(tenant_id, sequence)
+        of_feed = NotificationFeed.tenant == tenant_id
+        is_earlier = NotificationFeed.forgotten_sequence < sequence
+        forgotten = (Notification.tenant == tenant_id) & (Notification.sequence <= sequence)
+        with write_transaction():
+            numbering.lock_feed(tenant_id)
+            forget = NotificationFeed.update(forgotten_sequence=sequence)
+            forget.where(of_feed, is_earlier).execute()
+            Notification.delete().where(forgotten).execute()
     return len(old) if last else 0
-
-
-def _forget_up_to(tenant_id: str, sequence: int) -> None:
-    with write_transaction():
-        numbering.lock_feed(tenant_id)
-        (
-            NotificationFeed.update(forgotten_sequence=sequence)
-            .where(
-                NotificationFeed.tenant == tenant_id,
-                NotificationFeed.forgotten_sequence < sequence,
-            )
-            .execute()
-        )
-        (
-            Notification.delete()
-            .where(Notification.tenant == tenant_id, Notification.sequence <= sequence)
-            .execute()
-        )

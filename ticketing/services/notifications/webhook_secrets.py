@@ -45,10 +45,11 @@ def sign(
     It has one signature for each key.
     """
     signed = f"{notification_id}.{timestamp}.".encode() + body
+    digests = (hmac.digest(key, signed, hashlib.sha256) for key in keys)
     return {
         "webhook-id": notification_id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": " ".join(_signature(key, signed) for key in keys),
+        "webhook-signature": " ".join(f"v1,{base64.b64encode(each).decode()}" for each in digests),
     }
 
 
@@ -116,10 +117,6 @@ def _previous(endpoint: WebhookEndpoint) -> list[str]:
     """Return the stored secret before a rotation, while it is valid."""
     ends, stored = endpoint.previous_expires_at, endpoint.previous_secret
     return [] if stored is None or ends is None or ends <= clock.now() else [stored]
-
-
-def _signature(key: bytes, signed: bytes) -> str:
-    return "v1," + base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
 
 
 def _encrypt(secret: str, endpoint_id: str, keyring: Keyring) -> str:

@@ -32,7 +32,10 @@ def find(client_id: str, tenant_id: str, config: Config) -> Client:
     AppRefused. Awaited if its URL must be read first. TooManyDescriptions.
     """
     if not client_id.startswith("https://"):
-        return _registered(client_id, config.keyring)
+        claims = signed_claims.read(_AUDIENCE, client_id, config.keyring, ["redirect_uris"])
+        if claims is None:
+            raise AppRefused("This app is not known here. Remove it in the app, and add it again.")
+        return described(client_id, claims, None)
     parts = _checked(client_id, config)
     document = _parsed(descriptions.document(client_id, tenant_id))
     if document.get("client_id") != client_id:
@@ -51,13 +54,6 @@ def register(metadata: Mapping[str, Any], keyring: Keyring) -> Client:
     if len(client_id) > MAX_CLIENT_ID:
         raise AppRefused("This app names too many addresses to which people are sent back.")
     return Client(client_id, client.name, client.redirect_uris)
-
-
-def _registered(client_id: str, keyring: Keyring) -> Client:
-    claims = signed_claims.read(_AUDIENCE, client_id, keyring, ["redirect_uris"])
-    if claims is None:
-        raise AppRefused("This app is not known here. Remove it in the app, and add it again.")
-    return described(client_id, claims, None)
 
 
 def _checked(url: str, config: Config) -> str:

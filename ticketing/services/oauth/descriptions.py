@@ -48,7 +48,8 @@ def document(url: str, tenant_id: str) -> str:
     Awaited if the worker must read it first. AppRefused if nothing came. TooManyDescriptions.
     """
     now = clock.now()
-    found = _newest(url)
+    of_url = AppDescription.select().where(AppDescription.url == url)
+    found: AppDescription | None = of_url.order_by(AppDescription.asked_at.desc()).first()
     if found is not None and found.read_at is not None:
         if found.read_at > now - DESCRIPTION_KEPT:
             if found.document is None:
@@ -59,7 +60,12 @@ def document(url: str, tenant_id: str) -> str:
         if age >= WAITED_FOR:
             raise AppRefused(_NOT_READ)
         raise Awaited(max(FIRST_PAUSE_SECONDS, round(age.total_seconds())))
-    _ask_for(url, tenant_id, now)
+    with write_transaction():
+        one_at_a_time(f"descriptions of apps for {tenant_id}")
+        _check_time(tenant_id, now)
+        AppDescription.create(
+            id=ids.new(ids.APP_DESCRIPTION), tenant=tenant_id, url=url, asked_at=now
+        )
     raise Awaited(FIRST_PAUSE_SECONDS)
 
 
@@ -104,22 +110,6 @@ def _text(file: bytes | None) -> str | None:
         return None
     # Postgres stores no NUL, and JSON has none.
     return None if text is None or "\0" in text else text
-
-
-def _newest(url: str) -> AppDescription | None:
-    of_url = AppDescription.select().where(AppDescription.url == url)
-    found: AppDescription | None = of_url.order_by(AppDescription.asked_at.desc()).first()
-    return found
-
-
-def _ask_for(url: str, tenant_id: str, now: datetime) -> None:
-    """Let the worker read a URL, if the tenant has time left for all that it may wait for."""
-    with write_transaction():
-        one_at_a_time(f"descriptions of apps for {tenant_id}")
-        _check_time(tenant_id, now)
-        AppDescription.create(
-            id=ids.new(ids.APP_DESCRIPTION), tenant=tenant_id, url=url, asked_at=now
-        )
 
 
 def _check_time(tenant_id: str, now: datetime) -> None:

@@ -12,7 +12,7 @@ pauses.py: after how many seconds somebody who waits asks again
 admitting.py: how many are admitted next, from the response times of all processes
 seats.py: how many seats people who are admitted now could find
 turns.py: who is admitted may order once; few people of a network at a time
-opening.py, switching.py: a room opens and closes, by itself or by its organizer
+opening.py: a room opens and closes, by itself or by its organizer
 rooms.py: what each process keeps of the open rooms for a second, so a page costs no SQL
 entrance.py: what an order asks before it is made
 figures.py, networks.py: what organizers see; who waits, by network

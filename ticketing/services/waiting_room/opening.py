@@ -17,9 +17,10 @@ from ticketing.models.waiting_rooms import (
     WaitingRoomTurn,
 )
 from ticketing.services import catalog_version
-from ticketing.services.waiting_room import admitting
+from ticketing.services.waiting_room import admitting, seats
 from ticketing.services.waiting_room.admitting import State
 from ticketing.services.waiting_room.places import SECOND
+from ticketing.waiting_room import WaitingRoomMode
 
 
 def microseconds(moment: datetime) -> int:
@@ -88,3 +89,17 @@ def state_of(row: WaitingRoom) -> State:
     """Return the state that a row has."""
     given = {name: getattr(row, name) for name in State.__dataclass_fields__}
     return State(**{**given, "called": tuple(json.loads(row.called))})
+
+
+def switch(event: Event, mode: str) -> None:
+    """Open the room if it is switched on during the sale, close it if it is switched off.
+
+    Before the sale it opens later, by itself. Call it before anything of the event is locked but
+    its row.
+    """
+    if mode == WaitingRoomMode.OFF:
+        close_room(event.id, event.tenant_id)
+    elif mode == WaitingRoomMode.ON:
+        found = seats.of_event(event, clock.now())
+        if found.unsold != 0:
+            open_room(event.id, event.tenant_id)

@@ -78,7 +78,8 @@ def put(tenant_id: str, settings: OwnerSettings, *, by: str, wait: timedelta) ->
         owners.check_secret(tenant_id, settings)
         if former is not None and _waits(tenant_id, former, settings, wait):
             if settings.owner == former.owner:
-                _make(tenant_id, former, _without_new_chains(settings, former), by)
+                kept = former.chain_ids.intersection(settings.chain_ids)
+                _make(tenant_id, former, owners.on_chains(settings, kept), by)
             pending = _insert_pending(tenant_id, settings, by, wait)
             feed.record(tenant_id, *facts.wallet_change_requested(_said(pending, former, by)))
             return
@@ -192,7 +193,10 @@ def _make(tenant_id: str, former: Wallet | None, settings: OwnerSettings, by: st
 
 
 def _waits(tenant_id: str, former: Wallet, settings: OwnerSettings, wait: timedelta) -> bool:
-    return bool(wait) and _is_risky(former, settings) and _was_paid(tenant_id)
+    if not wait or not _is_risky(former, settings):
+        return False
+    received = OrderAccount.select().where(OrderAccount.tenant_id == tenant_id, HAS_MONEY)
+    return bool(received.exists())
 
 
 def _is_risky(former: Wallet, settings: OwnerSettings) -> bool:
@@ -200,15 +204,6 @@ def _is_risky(former: Wallet, settings: OwnerSettings) -> bool:
     if former.owner != settings.owner:
         return True
     return not former.chain_ids.issuperset(settings.chain_ids)
-
-
-def _without_new_chains(settings: OwnerSettings, former: Wallet) -> OwnerSettings:
-    return owners.on_chains(settings, former.chain_ids.intersection(settings.chain_ids))
-
-
-def _was_paid(tenant_id: str) -> bool:
-    received = OrderAccount.select().where(OrderAccount.tenant_id == tenant_id, HAS_MONEY)
-    return bool(received.exists())
 
 
 def _take_pending(tenant_id: str, asked_at: datetime | None = None) -> PendingWallet | None:

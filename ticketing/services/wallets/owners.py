@@ -63,7 +63,11 @@ def stated(
     nodes.
     """
     owner = refusals.owner_of(address, enabled)
-    _check_known(chain_ids, enabled)
+    unknown = sorted(set(chain_ids) - set(enabled) - set(REGISTRY))
+    if unknown:
+        named = ", ".join(map(str, unknown))
+        text = f"These networks are not known here: {named}."
+        raise Invalid({"chain_ids": [FieldMessage("chain_unknown", text, ids=named)]})
     if least_collected is not None and not is_exchange:
         text = "Only an address of an exchange has a minimum deposit."
         raise Invalid({"minimum_deposit": [FieldMessage("exchange_only", text)]})
@@ -241,14 +245,6 @@ def _continue(wallet: Wallet, continued: Continued) -> None:
         raise Invalid({"recovery": [_SECRET_TAKEN]}) from None
     if not replaced:
         raise Invalid({"recovery": [_HAS_ORDERS]})
-
-
-def _check_known(chain_ids: Collection[int], enabled: Mapping[int, Chain]) -> None:
-    unknown = sorted(set(chain_ids) - set(enabled) - set(REGISTRY))
-    if unknown:
-        named = ", ".join(map(str, unknown))
-        text = f"These networks are not known here: {named}."
-        raise Invalid({"chain_ids": [FieldMessage("chain_unknown", text, ids=named)]})
 
 
 def _names(chain_ids: Collection[int], enabled: Mapping[int, Chain]) -> str:

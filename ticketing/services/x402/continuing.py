@@ -7,7 +7,6 @@ import logging
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.errors import X402NotEnabled
-from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.x402 import claims, requirements, sales, settling
 from ticketing.services.x402.requirements import Market
 
@@ -23,12 +22,9 @@ def go_on(chain: Chain, config: Config) -> None:
         if not is_read:
             claims.wait(row)
             continue
-        settling.go_on(row, intent, chain, _market_of(intent, config), config)
-
-
-def _market_of(intent: PaymentIntent, config: Config) -> Market | None:
-    try:
-        return requirements.market_for(intent, config)
-    except X402NotEnabled:
-        log.error("x402 order %s: its chain has no facilitator that can be used now", intent.id)
-        return None
+        market: Market | None = None
+        try:
+            market = requirements.market_for(intent, config)
+        except X402NotEnabled:
+            log.error("x402 order %s: its chain has no facilitator that can be used now", intent.id)
+        settling.go_on(row, intent, chain, market, config)
