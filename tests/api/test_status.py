@@ -54,7 +54,7 @@ def test_a_ticket_type_that_nobody_began_to_buy_can_go_back_to_draft(acme, admin
 def test_an_order_at_the_moment_of_a_withdrawal_waits_and_nobody_fails(acme, monkeypatch):
     ticket = acme.ticket(**FREE)
     path = f"{acme.path}/events/{ticket['event_id']}/status"
-    held, hold, withdrawn = threading.Event(), stock.hold, []
+    held, hold, withdrawn = threading.Event(), stock.TYPES.hold, []
 
     def hold_and_pause(*arguments, **options):
         found = hold(*arguments, **options)
@@ -69,7 +69,7 @@ def test_an_order_at_the_moment_of_a_withdrawal_waits_and_nobody_fails(acme, mon
         withdrawn.append(api.post(path, {"status": "draft"}).status_code)
         database.close()
 
-    monkeypatch.setattr(stock, "hold", hold_and_pause)
+    monkeypatch.setattr(stock.TYPES, "hold", hold_and_pause)
     withdrawal = threading.Thread(target=withdraw)
     withdrawal.start()
     assert acme.preflight(ticket).status_code == 201

@@ -20,6 +20,7 @@ from ticketing.models.audit_log import AuditLogEntry
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
 from ticketing.services.orders import stock, vouchers
+from ticketing.services.orders.stock import Move
 
 CODE = "EARLY-BIRD"
 RANDOM = re.compile(r"([0-9A-HJKMNP-TV-Z]{4}-){2}[0-9A-HJKMNP-TV-Z]{4}")
@@ -224,20 +225,27 @@ def test_a_voucher_fits_an_order_or_says_why_not(acme, event, shop):
             vouchers.check_seats(voucher, [(plain, 1), (hidden, 1)])
 
 
+def hold(voucher, seats, now):
+    held = vouchers.USAGES.hold(Move(voucher.id, seats), now)
+    if held is None:
+        raise vouchers.refusal(voucher, now)
+    return held
+
+
 @pytest.mark.sql
 def test_fifty_buyers_of_a_one_use_voucher_get_one_seat(acme, event, admin, path):
     made(admin, path)
     voucher = found(acme, event, CODE)
 
-    def hold():
+    def try_to():
         try:
             with write_transaction():
-                vouchers.hold(voucher, 1, clock.now())
+                hold(voucher, 1, clock.now())
         except VoucherInvalid:
             return False
         return True
 
-    assert sorted(at_once(*[hold] * 50)) == [False] * 49 + [True]
+    assert sorted(at_once(*[try_to] * 50)) == [False] * 49 + [True]
     assert Voucher.get_by_id(voucher.id).held == 1
 
 
@@ -246,18 +254,21 @@ def test_usages_move_only_as_far_as_they_are_there(acme, event, admin, path):
     made(admin, path, max_usages=3, valid_until=in_days(1))
     voucher = found(acme, event, CODE)
     now = clock.now()
-    assert vouchers.hold(voucher, 2, now).held == 2
+    assert hold(voucher, 2, now).held == 2
     with pytest.raises(VoucherNotApplicable) as refused:
-        vouchers.hold(voucher, 2, now)
+        hold(voucher, 2, now)
     assert refused.value.extensions["usages_left"] == 1
     with pytest.raises(VoucherInvalid):
-        vouchers.hold(voucher, 1, now + timedelta(days=1))
-    vouchers.redeem(voucher.id, 1)
-    vouchers.release(voucher.id, 1)
-    vouchers.take_back(voucher.id, 1)
-    for change in (vouchers.redeem, vouchers.release, vouchers.take_back):
+        hold(voucher, 1, now + timedelta(days=1))
+    usages, one = vouchers.USAGES, Move(voucher.id, 1)
+    usages.sell(one, event["id"])
+    usages.release(one)
+    usages.take_back(one, event["id"])
+    for change in (usages.sell, usages.take_back):
         with pytest.raises(stock.StockMoved):
-            change(voucher.id, 1)
+            change(one, event["id"])
+    with pytest.raises(stock.StockMoved):
+        usages.release(one)
     left = Voucher.get_by_id(voucher.id)
     assert (left.held, left.redeemed) == (0, 0)
 

@@ -40,7 +40,7 @@ def canceling(acme, ticket):
 
 def test_an_order_at_that_moment_is_canceled_too(acme, monkeypatch):
     ticket = acme.ticket()
-    hold, cancelation = stock.hold, canceling(acme, ticket)
+    hold, cancelation = stock.TYPES.hold, canceling(acme, ticket)
 
     def hold_and_pause(*arguments, **options):
         found = hold(*arguments, **options)
@@ -48,7 +48,7 @@ def test_an_order_at_that_moment_is_canceled_too(acme, monkeypatch):
         cancelation.join(A_MOMENT)
         return found
 
-    monkeypatch.setattr(stock, "hold", hold_and_pause)
+    monkeypatch.setattr(stock.TYPES, "hold", hold_and_pause)
     buyer = acme.buyer(ticket)
     cancelation.join()
     assert cancelation.answer == 200
@@ -63,7 +63,7 @@ def test_an_order_that_is_made_and_served_at_that_moment_fails_nobody(acme, monk
     ticket = acme.ticket(**FREE)
     cancelation = canceling(acme, ticket)
     holds_order, wants_order = threading.Event(), threading.Event()
-    lock_where, move = settlement.lock_where, stock._move
+    lock_where, moves = settlement.lock_where, (stock.TYPES.sell, stock.TYPES.release)
     locked = []
 
     def order():
@@ -87,13 +87,17 @@ def test_an_order_that_is_made_and_served_at_that_moment_fails_nobody(acme, monk
             holds_order.wait(A_MOMENT)
         return found
 
-    def move_late(*arguments):
-        holds_order.set()
-        wants_order.wait(A_MOMENT)
-        return move(*arguments)
+    def late(move):
+        def move_late(*arguments):
+            holds_order.set()
+            wants_order.wait(A_MOMENT)
+            return move(*arguments)
+
+        return move_late
 
     monkeypatch.setattr(settlement, "lock_where", lock_and_let_in)
-    monkeypatch.setattr(stock, "_move", move_late)
+    for move in moves:
+        monkeypatch.setattr(stock.TYPES, move.__name__, late(move))
     cancelation.start()
     cancelation.join()
     buyer.join()

@@ -53,7 +53,7 @@ def no_deadlock(app):
 @pytest.fixture
 def met_after_first_release(monkeypatch):
     """Each worker waits after its first release, until both have done one or time is up."""
-    meeting, own, release = threading.Barrier(2), threading.local(), stock.release
+    meeting, own, release = threading.Barrier(2), threading.local(), stock.TYPES.release
 
     def release_and_meet(*arguments):
         release(*arguments)
@@ -62,7 +62,7 @@ def met_after_first_release(monkeypatch):
             with contextlib.suppress(threading.BrokenBarrierError):
                 meeting.wait(MEET_SECONDS)
 
-    monkeypatch.setattr(stock, "release", release_and_meet)
+    monkeypatch.setattr(stock.TYPES, "release", release_and_meet)
 
 
 def held_and_sold(tickets):

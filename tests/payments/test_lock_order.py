@@ -38,7 +38,7 @@ def met_after_first_release(monkeypatch):
     Only workers that begin with different ticket types meet. On SQLite they never do: one
     transaction writes at a time.
     """
-    meeting, own, release = threading.Barrier(2), threading.local(), stock.release
+    meeting, own, release = threading.Barrier(2), threading.local(), stock.TYPES.release
 
     def release_and_meet(*arguments):
         release(*arguments)
@@ -47,7 +47,7 @@ def met_after_first_release(monkeypatch):
             with contextlib.suppress(threading.BrokenBarrierError):
                 meeting.wait(MEET_SECONDS)
 
-    monkeypatch.setattr(stock, "release", release_and_meet)
+    monkeypatch.setattr(stock.TYPES, "release", release_and_meet)
 
 
 def past_all_holds(chain_id):
@@ -100,8 +100,8 @@ def test_an_order_that_replaces_one_locks_its_voucher_before_the_ticket_type(
     meeting, own = threading.Barrier(2), threading.local()
 
     def and_meet(function):
-        def met(*arguments):
-            done = function(*arguments)
+        def met(*arguments, **options):
+            done = function(*arguments, **options)
             if not hasattr(own, "has_met"):
                 own.has_met = True
                 with contextlib.suppress(threading.BrokenBarrierError):
@@ -111,8 +111,8 @@ def test_an_order_that_replaces_one_locks_its_voucher_before_the_ticket_type(
         return met
 
     # Ada has released the ticket type, and Grace holds CODE-B: each wants what the other one has.
-    monkeypatch.setattr(stock, "release", and_meet(stock.release))
-    monkeypatch.setattr(vouchers, "hold", and_meet(vouchers.hold))
+    monkeypatch.setattr(stock.TYPES, "release", and_meet(stock.TYPES.release))
+    monkeypatch.setattr(vouchers.USAGES, "hold", and_meet(vouchers.USAGES.hold))
     at_once(
         lambda: checkout.preflight(acme.slug, wanted(ticket, "CODE-B", "ada"), config),
         lambda: checkout.preflight(acme.slug, wanted(ticket, "CODE-B", "grace"), config),
@@ -126,7 +126,7 @@ def test_one_form_from_two_networks_at_once_is_one_order(acme, environ):
     ticket, config = acme.ticket(), load(environ)
 
     def order(client):
-        sent = replace(wanted(ticket, None, "form"), client=(client,))
+        sent = replace(wanted(ticket, None), by=Person((client,), form=("form",)))
         return checkout.preflight(acme.slug, sent, config)
 
     for _ in range(5):

@@ -165,11 +165,8 @@ class Person(Channel):
         if found is None:
             return self._form[0], None
         ends_by = found.hold_until if found.is_unpaid and found.pooled else None
-        voucher = wanted[0].voucher
         is_withdrawn = not found.link_generation and settlement.withdraw(
-            found.id,
-            [line.ticket_type.id for line in wanted],
-            () if voucher is None else (voucher.id,),
+            found.id, lines.stocks_of(wanted)
         )
         # Otherwise the form's browser has the link that ended, or the order is paid.
         return (self._form[0], ends_by) if is_withdrawn else (None, None)

@@ -10,7 +10,7 @@ from ticketing.models.admissions import Admission
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import event_locks
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import stock
+from ticketing.services.orders import seats
 
 
 def add(
@@ -32,8 +32,8 @@ def add(
             raise SaleCanceled
         is_counted = ticket_type.admission and event.capacity is not None
         capped_event = event_id if is_counted else None
-        count = stock.admit(ticket_id, len(holders), capped_event)
-        if count is None:
+        sold = seats.admit(ticket_type, len(holders), capped_event)
+        if sold is None:
             raise SoldOut
         now = clock.now()
         guests = [
@@ -53,12 +53,6 @@ def add(
             for holder in holders
         ]
         Admission.bulk_create(guests)
-        was = count.before(len(holders))
-        feed.record_all(
-            tenant_id,
-            [
-                *(facts.admission_issued(guest) for guest in guests),
-                *facts.stock_changed(event_id, ticket_id, was, count),
-            ],
-        )
+        issued = [facts.admission_issued(guest) for guest in guests]
+        feed.record_all(tenant_id, [*issued, *sold])
         return guests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from peewee import JOIN, ModelSelect
@@ -19,8 +19,9 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.models.vouchers import Voucher
 from ticketing.services import chains
-from ticketing.services.orders import lines, stock, vouchers
+from ticketing.services.orders import lines, seats, stock, vouchers
 from ticketing.services.orders.lines import Line, Wanted
+from ticketing.services.orders.seats import Missing
 from ticketing.waiting_list import SHORTEST_OFFER
 
 _MOST_SHOWN = 100
@@ -267,41 +268,41 @@ def hold(
     If it fails, roll the transaction back. The ticket types are locked afterwards, so until the
     commit their event stays published, and nobody adds or removes a capacity of the event.
     """
-    event, seats = wanted[0].ticket_type.event, lines.admission_seats(wanted)
-    is_capped = event.capacity is not None and seats > 0
-    event_stock = (
-        stock.hold_of_event(event.id, seats, for_waiting=for_waiting) if is_capped else None
-    )
-    if is_capped and event_stock is None and _again(wanted[0]).event.capacity is not None:
-        return _hold_of_pool(wanted, chain_states, for_waiting=for_waiting)
-    voucher = wanted[0].voucher
-    if voucher is not None:
-        voucher = vouchers.hold(voucher, lines.voucher_usages(wanted), clock.now())
-    locked: dict[str, TicketType] = {}
-    for line in sorted(wanted, key=lambda line: str(line.ticket_type.id)):
-        held = stock.hold(line.ticket_type.id, line.quantity, for_waiting=for_waiting)
-        if held is None:
-            if len(wanted) > 1:
-                raise sold_out(wanted, line)
-            if event_stock is not None:
-                stock.release_of_event(event.id, seats)
-            return _hold_of_pool(wanted, chain_states, for_waiting=for_waiting)
-        _check_unchanged(line, held, is_counted=event_stock is not None)
-        held.event, held.tenant = event, line.ticket_type.tenant
-        locked[held.id] = held
-        if held.chain_ids != line.ticket_type.chain_ids:
+    event, voucher, now = wanted[0].ticket_type.event, wanted[0].voucher, clock.now()
+    of = lines.stocks_of(wanted)
+    held = seats.hold(of, now, first=for_waiting)
+    is_event_full = isinstance(held, Missing) and held.stock is stock.EVENTS
+    if is_event_full and _again(wanted[0]).event.capacity is None:  # it had one a moment ago
+        held = seats.hold(replace(of, capped_event=None), now, first=for_waiting)
+    if isinstance(held, Missing):
+        if voucher is not None and held.stock is vouchers.USAGES:
+            raise vouchers.refusal(voucher, now)
+        of_type = (line for line in wanted if line.ticket_type.id == held.move.key)
+        line = next(of_type, wanted[0])  # the first one if the event is full
+        return _hold_of_pool(wanted, line, chain_states, for_waiting=for_waiting)
+    event_stock: EventStock | None = held.get(event.id)
+    for line in wanted:
+        row: TicketType = held[line.ticket_type.id]
+        _check_unchanged(line, row, is_counted=event_stock is not None)
+        row.event, row.tenant = event, line.ticket_type.tenant
+        if row.chain_ids != line.ticket_type.chain_ids:
             chain_states = chains.states()
-    now = [Line(line.wanted, locked[line.ticket_type.id], voucher) for line in wanted]
-    if lines.voucher_usages(now) != lines.voucher_usages(wanted):
+    if voucher is not None:
+        voucher = held.get(voucher.id, voucher)
+    now_held = [Line(line.wanted, held[line.ticket_type.id], voucher) for line in wanted]
+    if lines.voucher_usages(now_held) != lines.voucher_usages(wanted):
         raise VoucherInvalid  # it is for other ticket types since a moment ago
-    return Held(now, event_stock, chain_states)
+    return Held(now_held, event_stock, chain_states)
 
 
 def _hold_of_pool(
-    wanted: Sequence[Line], chain_states: Mapping[int, ChainState], *, for_waiting: bool
+    wanted: Sequence[Line],
+    line: Line,
+    chain_states: Mapping[int, ChainState],
+    *,
+    for_waiting: bool,
 ) -> Held:
-    """Hold seats that are given back, for an order of one ticket type. SoldOut."""
-    line = wanted[0]
+    """Hold seats that are given back, as nothing is left for a line. SoldOut."""
     if not (_fits_offer(line) if for_waiting else _may_be_of_pool(wanted)):
         raise sold_out(wanted, line)
     # As they are now: the order that this one replaces may have had them.

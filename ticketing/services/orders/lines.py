@@ -11,6 +11,7 @@ from ticketing.models.payment_intents import Item
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
 from ticketing.services.orders import vouchers
+from ticketing.services.orders.stock import Seats
 
 
 class Wanted(NamedTuple):
@@ -119,6 +120,16 @@ def free_seats(lines: Sequence[Line]) -> int:
 def _is_given(line: Line) -> bool:
     voucher = line.voucher
     return voucher is not None and line.is_vouchered and not vouchers.is_public(voucher)
+
+
+def stocks_of(lines: Sequence[Line]) -> Seats:
+    """Return what the lines of one event take of the stocks."""
+    event, voucher = lines[0].ticket_type.event, lines[0].voucher
+    return Seats(
+        tuple(line.item for line in lines),
+        None if event.capacity is None else event.id,
+        None if voucher is None else voucher.id,
+    )
 
 
 def has_deposit(lines: Sequence[Line]) -> bool:

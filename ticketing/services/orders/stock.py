@@ -15,11 +15,13 @@ one is paid, `sell` makes it 2 and 8.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from datetime import timedelta
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
-from peewee import Field, ModelUpdate, fn
+from peewee import Field, ModelSelect, ModelUpdate, fn
 
 from ticketing import clock
 from ticketing.constants import HOLD_UNDER_PRESSURE, Publication
@@ -27,8 +29,11 @@ from ticketing.db.connection import locked, write_transaction
 from ticketing.limits import RETURNED_WANTED_FOR
 from ticketing.models.base import all_but, literal
 from ticketing.models.events import Event
+from ticketing.models.payment_intents import Item
 from ticketing.models.prepared import Prepared
-from ticketing.models.ticket_types import EventStock, StockCount, TicketType
+from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.services.notifications import facts
+from ticketing.services.notifications.facts import Fact
 
 OF_TICKET_TYPE = all_but(
     TicketType.description,
@@ -51,58 +56,193 @@ class StockMoved(Exception):
     """The stock is inconsistent: the quantity to move was not held or not sold."""
 
 
-class _Changes:
-    """The changes of one kind of stock, found by the column `key`.
+class Move(NamedTuple):
+    """How much of one row of a stock an order moves."""
 
-    That of `held` alone returns the columns `ordered`, those of `sold` the columns `counted`.
-    `is_open`: the condition under which buyers may hold some. Who waited may always.
+    key: str
+    quantity: int
+
+
+@dataclass(frozen=True)
+class Seats:
+    """What an order, or a part of it, takes of the stocks.
+
+    `capped_event`: its event, if that has a capacity. `voucher_id`: its voucher.
+    """
+
+    items: Sequence[Item]
+    capped_event: str | None
+    voucher_id: str | None = None
+
+
+class Stock(ABC):
+    """A kind of row with a capacity, of which some is held and some sold. `key` finds a row.
+
+    A change of what is held returns the columns `ordered`, of what is sold the columns `counted`.
+    None: all. Each change is one UPDATE. seats.py has all kinds, in the order of their locks.
     """
 
     def __init__(
         self,
-        stock: type[TicketType | EventStock],
         key: Field[Any],
-        ordered: Sequence[Field[Any]],
-        counted: Sequence[Field[Any]],
-        is_open: Any = True,
+        capacity: Field[Any],
+        held: Field[Any],
+        sold: Field[Any],
+        ordered: Sequence[Field[Any]] | None = None,
+        counted: Sequence[Field[Any]] | None = None,
     ) -> None:
-        def change(of: Any, condition: Any, **columns: Any) -> ModelUpdate:
-            return stock.update(columns).where(key == of, condition)
+        model = self._model = key.model
+        self.key = key
+
+        def change(of: Any, condition: Any, columns: Mapping[Field[Any], Any]) -> ModelUpdate:
+            changed: ModelUpdate = model.update(columns).where(key == of, condition)
+            return changed
 
         def is_left(quantity: Any) -> Any:
-            return stock.capacity.is_null() | (stock.held + stock.sold + quantity <= stock.capacity)
+            return capacity.is_null() | (held + sold + quantity <= capacity)
 
-        def hold_offered(of: Any, quantity: Any) -> ModelUpdate:
-            return change(of, is_left(quantity), held=stock.held + quantity).returning(*ordered)
+        def hold_first(of: Any, quantity: Any, at: Any) -> ModelUpdate:
+            held_more = change(of, is_left(quantity), {held: held + quantity})
+            return held_more.where(*self.usable(at)).returning(*(ordered or [model]))
 
-        def hold(of: Any, quantity: Any) -> ModelUpdate:
-            return hold_offered(of, quantity).where(is_open)
+        def hold(of: Any, quantity: Any, at: Any) -> ModelUpdate:
+            return hold_first(of, quantity, at).where(*self.open())
 
         def release(of: Any, quantity: Any) -> ModelUpdate:
-            return change(of, stock.held >= quantity, held=stock.held - quantity)
+            return change(of, held >= quantity, {held: held - quantity})
 
         def sell(of: Any, quantity: Any) -> ModelUpdate:
-            moved = {"held": stock.held - quantity, "sold": stock.sold + quantity}
-            return change(of, stock.held >= quantity, **moved).returning(*counted)
+            moved = change(of, held >= quantity, {held: held - quantity, sold: sold + quantity})
+            return moved.returning(*(counted or [model]))
 
         def admit(of: Any, quantity: Any) -> ModelUpdate:
-            sold = stock.sold + quantity
-            return change(of, is_left(quantity), sold=sold).returning(*counted)
+            more = change(of, is_left(quantity), {sold: sold + quantity})
+            return more.returning(*(counted or [model]))
 
         def take_back(of: Any, quantity: Any) -> ModelUpdate:
-            sold = stock.sold - quantity
-            return change(of, stock.sold >= quantity, sold=sold).returning(*counted)
+            fewer = change(of, sold >= quantity, {sold: sold - quantity})
+            return fewer.returning(*(counted or [model]))
 
-        def wait(of: Any, entries: Any) -> ModelUpdate:
-            return change(of, stock.waiting + entries >= 0, waiting=stock.waiting + entries)
+        self._hold: Prepared[Any] = Prepared(hold, ordered)
+        self._hold_first: Prepared[Any] = Prepared(hold_first, ordered)
+        self._release: Prepared[Any] = Prepared(release)
+        self._sell: Prepared[Any] = Prepared(sell, counted)
+        self._admit: Prepared[Any] = Prepared(admit, counted)
+        self._take_back: Prepared[Any] = Prepared(take_back, counted)
 
-        self.hold: Prepared[Any] = Prepared(hold, ordered)
-        self.hold_offered: Prepared[Any] = Prepared(hold_offered, ordered)
-        self.wait: Prepared[Any] = Prepared(wait)
-        self.release: Prepared[Any] = Prepared(release)
-        self.sell: Prepared[Any] = Prepared(sell)
-        self.admit: Prepared[Any] = Prepared(admit)
-        self.take_back: Prepared[Any] = Prepared(take_back)
+    @abstractmethod
+    def moves(self, of: Seats) -> Sequence[Move]:
+        """Return what of its rows these seats take, in the order of their keys."""
+
+    def usable(self, at: Any) -> Sequence[Any]:
+        """Return the conditions under which a row can be held at a time."""
+        return ()
+
+    def open(self) -> Sequence[Any]:
+        """Return the conditions under which who comes first leaves something to the others."""
+        return ()
+
+    def facts(self, event_id: str, row: Any, more_sold: int) -> Sequence[Fact]:
+        """Return what happened when so many more were sold of a row of an event."""
+        return ()
+
+    def empty(self, event_id: str) -> Sequence[ModelUpdate]:
+        """Return the statements for an event whose seats are all void."""
+        return ()
+
+    def hold(self, move: Move, at: datetime, *, first: bool = False) -> Any:
+        """Hold some of a row, and return the row. None: not so much is left.
+
+        `at`: when the row must be usable. `first`: also what others wait for.
+        """
+        change = self._hold_first if first else self._hold
+        return change.first(of=move.key, quantity=move.quantity, at=at)
+
+    def release(self, move: Move) -> None:
+        """Release what is held. StockMoved."""
+        if self._release.run(of=move.key, quantity=move.quantity) != 1:
+            raise moved(*move)
+
+    def sell(self, move: Move, event_id: str) -> Sequence[Fact]:
+        """Turn what is held into sold. Return what happened. StockMoved."""
+        return self.facts(event_id, self._counted(self._sell, move), move.quantity)
+
+    def admit(self, move: Move, event_id: str) -> Sequence[Fact] | None:
+        """Count as sold what was not held. Return what happened. None: not so much is left."""
+        row = self._admit.first(of=move.key, quantity=move.quantity)
+        return None if row is None else self.facts(event_id, row, move.quantity)
+
+    def take_back(self, move: Move, event_id: str) -> Sequence[Fact]:
+        """Put what is sold on sale again. Return what happened. StockMoved."""
+        return self.facts(event_id, self._counted(self._take_back, move), -move.quantity)
+
+    def lock(self, keys: Collection[str]) -> Sequence[Any]:
+        """Lock rows in the order of their keys, and return them."""
+        return self._locked(self.key.in_(list(keys))) if keys else ()
+
+    def lock_of(self, events: ModelSelect[Any]) -> None:
+        """Lock all rows of events that an order can move, in the order of their keys."""
+        self._locked(self._model.event.in_(events))
+
+    def _locked(self, condition: Any) -> list[Any]:
+        return list(locked(self._model.select().where(condition).order_by(self.key)))
+
+    def _counted(self, change: Prepared[Any], move: Move) -> Any:
+        row = change.first(of=move.key, quantity=move.quantity)
+        if row is None:
+            raise moved(*move)
+        return row
+
+
+class _OfTypes(Stock):
+    """The seats of ticket types."""
+
+    def __init__(self) -> None:
+        columns = TicketType.capacity, TicketType.held, TicketType.sold
+        counted = (TicketType.capacity, TicketType.sold, TicketType.status, TicketType.id)
+        super().__init__(TicketType.id, *columns, OF_TICKET_TYPE, counted)
+
+    def moves(self, of: Seats) -> Sequence[Move]:
+        """Return the seats of each ticket type."""
+        return sorted(Move(item.ticket_type_id, item.quantity) for item in of.items)
+
+    def open(self) -> Sequence[Any]:
+        """Return that nobody waits."""
+        return (_NOBODY_WAITS,)
+
+    def facts(self, event_id: str, row: TicketType, more_sold: int) -> Sequence[Fact]:
+        """Return that the ticket type is sold out, or available again."""
+        return facts.stock_changed(event_id, row.id, row.count.before(more_sold), row.count)
+
+    def empty(self, event_id: str) -> Sequence[ModelUpdate]:
+        """Return that none is sold, and none given back."""
+        emptied = {"sold": 0, "offered": 0, "taken": 0}
+        return (TicketType.update(emptied).where(TicketType.event == event_id),)
+
+
+class _OfEvents(Stock):
+    """The seats of events that have a capacity of their own."""
+
+    def __init__(self) -> None:
+        columns = EventStock.capacity, EventStock.held, EventStock.sold
+        super().__init__(EventStock.event, *columns, counted=(EventStock.event, EventStock.sold))
+
+    def moves(self, of: Seats) -> Sequence[Move]:
+        """Return the seats of admission."""
+        counted = sum(item.quantity for item in of.items if item.admission)
+        return (Move(of.capped_event, counted),) if of.capped_event is not None and counted else ()
+
+    def hold(self, move: Move, at: datetime, *, first: bool = False) -> EventStock | None:
+        """Hold some of an event's capacity, unless somebody waits for what is left of it."""
+        row: EventStock | None = super().hold(move, at, first=first)
+        if row is None or first or not _is_waited_for(row):
+            return row
+        self.release(move)
+        return None
+
+    def empty(self, event_id: str) -> Sequence[ModelUpdate]:
+        """Return that none is sold."""
+        return (EventStock.update(sold=0).where(EventStock.event == event_id),)
 
 
 class _Pool:
@@ -143,15 +283,16 @@ class _Pool:
         self.swap: Prepared[Any] = Prepared(swap)
 
 
-_COUNTED = (TicketType.capacity, TicketType.sold, TicketType.status)
+@Prepared
+def _wait_for_type(of: Any, entries: Any) -> ModelUpdate:
+    waiting = TicketType.waiting + entries
+    return TicketType.update(waiting=waiting).where(TicketType.id == of, waiting >= 0)
 
-_OF_EVENT = (
-    EventStock.event,
-    EventStock.capacity,
-    EventStock.held,
-    EventStock.sold,
-    EventStock.waiting,
-)
+
+@Prepared
+def _wait_for_event(of: Any, entries: Any) -> ModelUpdate:
+    waiting = EventStock.waiting + entries
+    return EventStock.update(waiting=waiting).where(EventStock.event == of, waiting >= 0)
 
 
 @Prepared
@@ -160,31 +301,8 @@ def _idle(of: Any, entries: Any) -> ModelUpdate:
     return TicketType.update(idle=idle).where(TicketType.id == of, idle >= 0)
 
 
-_ticket_type = _Changes(TicketType, TicketType.id, OF_TICKET_TYPE, _COUNTED, _NOBODY_WAITS)
+TYPES, EVENTS = _OfTypes(), _OfEvents()
 _pool = _Pool()
-_event = _Changes(EventStock, EventStock.event, _OF_EVENT, (EventStock.capacity, EventStock.sold))
-
-
-def hold(ticket_type_id: str, quantity: int, *, for_waiting: bool = False) -> TicketType | None:
-    """Hold `quantity` of a ticket type. Return it with OF_TICKET_TYPE.
-
-    None if fewer are left, or if others wait for them.
-    """
-    change = _ticket_type.hold_offered if for_waiting else _ticket_type.hold
-    ticket_type: TicketType | None = change.first(of=ticket_type_id, quantity=quantity)
-    return ticket_type
-
-
-def hold_of_event(event_id: str, quantity: int, *, for_waiting: bool = False) -> EventStock | None:
-    """Hold `quantity` of an event's capacity.
-
-    None if fewer are left, if others wait for them, or if it has no capacity.
-    """
-    event_stock: EventStock | None = _event.hold.first(of=event_id, quantity=quantity)
-    if event_stock is None or for_waiting or not _is_waited_for(event_stock):
-        return event_stock
-    release_of_event(event_id, quantity)
-    return None
 
 
 def _is_waited_for(event_stock: EventStock) -> bool:
@@ -214,63 +332,22 @@ def _is_waited_for(event_stock: EventStock) -> bool:
 
 def wait(ticket_type_id: str, entries: int, capped_event: str | None) -> None:
     """Count so many more entries that wait for a ticket type, or fewer (below 0). StockMoved."""
-    if capped_event is not None and _event.wait.run(of=capped_event, entries=entries) != 1:
-        raise _moved(capped_event, -entries)
-    if _ticket_type.wait.run(of=ticket_type_id, entries=entries) != 1:
-        raise _moved(ticket_type_id, -entries)
+    if capped_event is not None and _wait_for_event.run(of=capped_event, entries=entries) != 1:
+        raise moved(capped_event, -entries)
+    if _wait_for_type.run(of=ticket_type_id, entries=entries) != 1:
+        raise moved(ticket_type_id, -entries)
 
 
 def idle(ticket_type_id: str, entries: int) -> None:
     """Count so many more of those who wait as closing the sale to nobody, or fewer. StockMoved."""
     if _idle.run(of=ticket_type_id, entries=entries) != 1:
-        raise _moved(ticket_type_id, -entries)
+        raise moved(ticket_type_id, -entries)
 
 
 def note_change_of_event(event_id: str) -> None:
     """Let orders that have read an event notice that it changed. Its ticket types are locked."""
     changed = {TicketType.event_changes: TicketType.event_changes + 1}
     TicketType.update(changed).where(TicketType.event == event_id).execute()
-
-
-def release(ticket_type_id: str, quantity: int) -> None:
-    """Release held tickets of a ticket type. StockMoved."""
-    _move(_ticket_type.release, ticket_type_id, quantity)
-
-
-def release_of_event(event_id: str, quantity: int) -> None:
-    """Release what is held of an event's capacity. StockMoved."""
-    _move(_event.release, event_id, quantity)
-
-
-def sell(ticket_type_id: str, quantity: int) -> StockCount:
-    """Turn held tickets of a ticket type into sold ones. Return what is sold now. StockMoved."""
-    return StockCount(*_sold(_ticket_type.sell, ticket_type_id, quantity))
-
-
-def sell_of_event(event_id: str, quantity: int) -> None:
-    """Turn what is held of an event's capacity into sold. StockMoved."""
-    _sold(_event.sell, event_id, quantity)
-
-
-def admit(ticket_type_id: str, quantity: int, capped_event: str | None) -> StockCount | None:
-    """Count tickets for guests as sold. Return what is sold now. None if fewer were left.
-
-    Then roll the transaction back: the event's stock may have changed.
-    """
-    if capped_event is not None and not _event.admit.tuples(of=capped_event, quantity=quantity):
-        return None
-    admitted = _ticket_type.admit.tuples(of=ticket_type_id, quantity=quantity)
-    return StockCount(*admitted[0]) if admitted else None
-
-
-def take_back(ticket_type_id: str, quantity: int) -> StockCount:
-    """Put sold tickets of a ticket type on sale again. Return what is sold now. StockMoved."""
-    return StockCount(*_sold(_ticket_type.take_back, ticket_type_id, quantity))
-
-
-def take_back_of_event(event_id: str, quantity: int) -> None:
-    """Put sold tickets of an event's capacity on sale again. StockMoved."""
-    _sold(_event.take_back, event_id, quantity)
 
 
 def is_pool_open(event: Event) -> bool:
@@ -376,16 +453,9 @@ def totals(event_id: str) -> tuple[int, int, int]:
 
 def _move(change: Prepared[Any], of: str, quantity: int) -> None:
     if change.run(of=of, quantity=quantity) != 1:
-        raise _moved(of, quantity)
+        raise moved(of, quantity)
 
 
-def _sold(change: Prepared[Any], of: str, quantity: int) -> Sequence[Any]:
-    counted = change.tuples(of=of, quantity=quantity)
-    if not counted:
-        raise _moved(of, quantity)
-    row: Sequence[Any] = counted[0]
-    return row
-
-
-def _moved(of: str, quantity: int) -> StockMoved:
+def moved(of: str, quantity: int) -> StockMoved:
+    """Return the error that less than this can be moved."""
     return StockMoved(f"{of} has fewer than {quantity} to move")

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from peewee import ModelSelect, ModelUpdate
+from peewee import ModelSelect
 
 from ticketing import clock, ids
 from ticketing.constants import PriceMode, VoucherMisfit
@@ -34,7 +34,9 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
-from ticketing.services.orders.stock import StockMoved
+from ticketing.services.notifications import facts
+from ticketing.services.notifications.facts import Fact
+from ticketing.services.orders.stock import Move, Seats, Stock
 
 CODE = re.compile(r"[A-Z0-9-]{5,40}")
 PUBLIC_FROM = 101
@@ -219,21 +221,9 @@ def is_public(voucher: Voucher) -> bool:
     return bool(voucher.max_usages >= PUBLIC_FROM)
 
 
-def hold(voucher: Voucher, seats: int, now: datetime) -> Voucher:
-    """Hold usages of a voucher, and return it as updated: its price is the one to take.
-
-    `now`: the time that must be before `valid_until`. VoucherInvalid or VoucherHeld if it cannot be
-    used any more. VoucherNotApplicable if fewer are left. Then roll the transaction back.
-    """
-    held: Voucher | None = _usages.hold.first(of=voucher.id, seats=seats, now=now)
-    if held is not None:
-        return held
-    raise _too_many(_usable(Voucher.get_by_id(voucher.id), now))
-
-
-def hold_again(voucher_id: str, seats: int, paid_at: datetime) -> bool:
-    """Hold usages for an order that had ended. Return whether they could be had at `paid_at`."""
-    return _usages.hold.first(of=voucher_id, seats=seats, now=paid_at) is not None
+def refusal(voucher: Voucher, now: datetime) -> VoucherNotApplicable:
+    """Return why so many usages could not be held. VoucherInvalid or VoucherHeld: none can."""
+    return _too_many(_usable(Voucher.get_by_id(voucher.id), now))
 
 
 def still_gives(voucher: Voucher, item: Item, ticket_type: TicketType, paid_at: datetime) -> bool:
@@ -247,63 +237,33 @@ def still_gives(voucher: Voucher, item: Item, ticket_type: TicketType, paid_at: 
     )
 
 
-def release(voucher_id: str, seats: int) -> None:
-    """Give held usages back. StockMoved."""
-    _move(_usages.release, voucher_id, seats)
-
-
-def redeem(voucher_id: str, seats: int) -> Voucher:
-    """Turn held usages into redeemed ones. Return the voucher as it is now. StockMoved."""
-    voucher: Voucher | None = _usages.redeem.first(of=voucher_id, seats=seats)
-    if voucher is None:
-        raise _moved(voucher_id, seats)
-    return voucher
-
-
-def take_back(voucher_id: str, seats: int) -> None:
-    """Give redeemed usages back: their seats are void. StockMoved."""
-    _move(_usages.take_back, voucher_id, seats)
-
-
-class _Changes:
-    """The changes of usages. `seats` are 1 or more."""
+class _Usages(Stock):
+    """The usages of vouchers: one for each seat that is cheaper, or opened, by it."""
 
     def __init__(self) -> None:
-        def change(of: Any, condition: Any, **columns: Any) -> ModelUpdate:
-            return Voucher.update(columns).where(Voucher.id == of, condition)
+        super().__init__(Voucher.id, Voucher.max_usages, Voucher.held, Voucher.redeemed)
 
-        def hold(of: Any, seats: Any, now: Any) -> ModelUpdate:
-            is_left = Voucher.held + Voucher.redeemed + seats <= Voucher.max_usages
-            is_valid = Voucher.valid_until.is_null() | (Voucher.valid_until > now)
-            can_be_used = is_left & is_valid & Voucher.disabled_at.is_null()
-            return change(of, can_be_used, held=Voucher.held + seats).returning(Voucher)
+    def moves(self, of: Seats) -> Sequence[Move]:
+        """Return the seats that use the voucher."""
+        usages = sum(item.quantity for item in of.items if item.vouchered)
+        return (Move(of.voucher_id, usages),) if of.voucher_id is not None and usages else ()
 
-        def release(of: Any, seats: Any) -> ModelUpdate:
-            return change(of, Voucher.held >= seats, held=Voucher.held - seats)
+    def usable(self, at: Any) -> Sequence[Any]:
+        """Return that the voucher is valid at a time."""
+        is_valid = Voucher.valid_until.is_null() | (Voucher.valid_until > at)
+        return (is_valid, Voucher.disabled_at.is_null())
 
-        def redeem(of: Any, seats: Any) -> ModelUpdate:
-            moved = {"held": Voucher.held - seats, "redeemed": Voucher.redeemed + seats}
-            return change(of, Voucher.held >= seats, **moved).returning(Voucher)
+    def facts(self, event_id: str, row: Voucher, more_sold: int) -> Sequence[Fact]:
+        """Return that the last usage is taken."""
+        return facts.voucher_used_up(row) if more_sold > 0 else ()
 
-        def take_back(of: Any, seats: Any) -> ModelUpdate:
-            return change(of, Voucher.redeemed >= seats, redeemed=Voucher.redeemed - seats)
-
-        self.hold: Prepared[Any] = Prepared(hold)
-        self.release: Prepared[Any] = Prepared(release)
-        self.redeem: Prepared[Any] = Prepared(redeem)
-        self.take_back: Prepared[Any] = Prepared(take_back)
+    def lock_of(self, events: ModelSelect[Any]) -> None:
+        """Lock the vouchers of events that an order holds, or could hold."""
+        may_be_held = (Voucher.held > 0) | Voucher.disabled_at.is_null()
+        self._locked(Voucher.event.in_(events) & may_be_held)
 
 
-_usages = _Changes()
-
-
-def _move(change: Prepared[Any], voucher_id: str, seats: int) -> None:
-    if change.run(of=voucher_id, seats=seats) != 1:
-        raise _moved(voucher_id, seats)
-
-
-def _moved(voucher_id: str, seats: int) -> StockMoved:
-    return StockMoved(f"{voucher_id} has fewer than {seats} usages to move")
+USAGES = _Usages()
 
 
 def _with_code(found: ModelSelect[Any], code: Any) -> ModelSelect[Voucher]:

@@ -4,9 +4,8 @@ A payment is a row known by `(chain_id, tx_hash, log_index)`. It is removed only
 has replaced its block on the chain. Status, flags and `refund_due` of an order follow from its
 payments. docs/payments.md has the states.
 
-Locks are taken in one order: event, chain, intents by id, admissions by id, the event's stock,
-ticket types, wallets, tenants. A refund locks its tenant last, because several orders may share a
-transfer.
+Locks are taken in the order of db/locks.py. A refund locks its tenant last, because several orders
+may share a transfer.
 
 A canceled event is the one exception: services/catalog/events.py locks the event, sale_locks.py all
 chains, the live intents and the stock, and only then event_voids.py the sold intents and the

@@ -15,9 +15,8 @@ from ticketing.db.connection import locked
 from ticketing.models.admissions import SEAT_KEPT, Admission
 from ticketing.models.order_accounts import OrderAccount
 from ticketing.models.payment_intents import IS_HOME, KEPT, PaymentIntent
-from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import admissions
+from ticketing.services.orders import admissions, seats
 from ticketing.services.payments import settlement
 
 
@@ -85,11 +84,11 @@ def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool
             _release_seats(orders)
             _owe(event_id, orders & (PaymentIntent.status == IntentStatus.CONFIRMED))
             _settle_reversed(orders, cursors)
-    EventStock.update(sold=0).where(EventStock.event == event_id).execute()
     of_pool = orders & (PaymentIntent.pooled > 0)
     PaymentIntent.update(pooled=0).where(of_pool).execute()
-    emptied = {"sold": 0, "offered": 0, "taken": 0}
-    TicketType.update(emptied).where(TicketType.event == event_id).execute()
+    for each in seats.STOCKS:
+        for statement in each.empty(event_id):
+            statement.execute()
     return int(count)
 
 

@@ -30,8 +30,8 @@ def take_seats(intent: PaymentIntent, transfer: Payment, chain_id: int) -> bool:
         # count them twice. The event's stock is locked first, as everywhere: it may change next.
         return _may_buy(intent, seats.locked_types(intent), transfer.block_time, chain_id)
     # Hold first, then judge: the hold locks the ticket types, so no price can change meanwhile.
-    held = seats.hold_again(intent, transfer.block_time)
-    if held is None:
+    held = seats.hold(seats.of_intent(intent), transfer.block_time)
+    if isinstance(held, seats.Missing):
         return False
     if _may_buy(intent, held, transfer.block_time, chain_id):
         return True

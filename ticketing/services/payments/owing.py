@@ -1,7 +1,7 @@
 """Owe to locked orders what their seats release: a part, or all, of what a seat cost.
 
-Voids, resales and deposits do so, each in one transaction. The order of locks is that of
-settlement.py: the event, the chains, the orders by id, and all seats of these orders by id.
+Voids, resales and deposits do so, each in one transaction. It locks the event, the chains, the
+orders by id, and all seats of these orders by id.
 
 Example: Ada's order of two seats at 20 keeps 40. One becomes void with a refund: `release` of 20.
 When the block ends, the order is settled: it keeps 20, and owes 20.

@@ -13,10 +13,9 @@ from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
 from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.ticket_types import EventStock, TicketType
-from ticketing.models.vouchers import Voucher
+from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
-from ticketing.services.orders import accounts, items
+from ticketing.services.orders import accounts, items, seats
 from ticketing.services.payments import payment_sums, settlement
 
 
@@ -39,16 +38,10 @@ def lock_sale(of: Expression) -> dict[int, Block | None]:
     states = locked(ChainState.select().order_by(ChainState.chain_id))
     cursors = {state.chain_id: chains.cursor_of(state) for state in states}
     settlement.lock_where(_live(of))
-    of_events = EventStock.select().where(EventStock.event.in_(of_sale))
-    list(locked(of_events.order_by(EventStock.event)))
-    # Also those that no order holds yet. An order that is created meanwhile may be canceled below:
-    # to wait for its voucher then, after the ticket types, could deadlock with a third order.
-    may_be_held = (Voucher.held > 0) | Voucher.disabled_at.is_null()
-    of_codes = Voucher.select(Voucher.id).where(Voucher.event.in_(of_sale), may_be_held)
-    list(locked(of_codes.order_by(Voucher.id)))
-    # An order may have other ticket types of the event, too.
-    types = TicketType.select().where(TicketType.event.in_(of_sale))
-    list(locked(types.order_by(TicketType.id)))
+    # Vouchers that no order holds yet, too. An order that is created meanwhile may be canceled
+    # below: to wait for its voucher then, after the ticket types, could deadlock with a third one.
+    for each in seats.STOCKS:
+        each.lock_of(of_sale)
     return cursors
 
 

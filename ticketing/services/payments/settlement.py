@@ -1,16 +1,15 @@
 """Settlement: the state of an order follows from its payments.
 
 `settle` computes an order's amounts, status and flags from its payments, under a lock. The worker,
-purchase and cancel all use it. To settle again changes nothing. The order of locks is fixed: the
-event, the chain, intents by id, admissions, the event's stock, vouchers by id, ticket types by id,
-wallets, tenants. What moves several ticket types locks all their stock first: see orders/seats.py.
+purchase and cancel all use it. To settle again changes nothing. Locks are taken in the order of
+db/locks.py. What moves several ticket types locks all their stock first: see orders/seats.py.
 """
 
 from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -39,8 +38,8 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock
 from ticketing.services import chains, counters
 from ticketing.services.notifications import facts, feed
-from ticketing.services.notifications.facts import Fact
 from ticketing.services.orders import accounts, admissions, finality, seats
+from ticketing.services.orders.stock import Seats
 from ticketing.services.payments import (
     adoption,
     balances,
@@ -88,13 +87,12 @@ def cancel(intent_id: str) -> PaymentIntent:
         return intent
 
 
-def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[str] = ()) -> bool:
+def withdraw(intent_id: str, wanted: Seats) -> bool:
     """Cancel an unpaid intent that another one replaces in this transaction.
 
     Return whether the other one may have its `idempotency_digest`: not if this one was paid, or a
-    signed transfer may still pay it. One that has ended only gives the digest up. `type_ids` and
-    `voucher_ids`: what the other one wants. They are locked too, in one order with what is
-    released.
+    signed transfer may still pay it. One that has ended only gives the digest up. `wanted`: what
+    the other one takes of the stocks. It is locked too, in one order with what is released.
     """
     _keep_event_of(intent_id)
     (intent,) = lock_rows([intent_id])
@@ -103,7 +101,7 @@ def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[
         return True
     if not _may_be_given_up(intent):
         return False
-    seats.lock([intent], type_ids, voucher_ids)
+    seats.lock([intent], [wanted])
     enter(intent, IntentStatus.CANCELED, clock.now(), idempotency_digest=None, resale=False)
     return True
 
@@ -319,7 +317,8 @@ def enter(
             IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING | IntentStatus.EXPIRED,
             IntentStatus.CONFIRMED,
         ):
-            happened += _issue(intent)
+            sold = seats.sell(intent)
+            happened += [*map(facts.admission_issued, admissions.issue(intent)), *sold]
         case (
             IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING,
             IntentStatus.EXPIRED | IntentStatus.CANCELED,
@@ -333,22 +332,6 @@ def enter(
     feed.record_all(intent.tenant_id, [*happened, *facts.refund_due(home, due_before)])
     if status is not before:
         strays.follow(intent)
-
-
-def _issue(intent: PaymentIntent) -> list[Fact]:
-    """Sell the held seats of an intent, and issue its admissions. Return the facts."""
-    sold, voucher = seats.sell(intent)
-    return [
-        *(facts.voucher_used_up(voucher) if voucher is not None else ()),
-        *(facts.admission_issued(each) for each in admissions.issue(intent)),
-        *(
-            fact
-            for item, count in sold
-            for fact in facts.stock_changed(
-                intent.event_id, item.ticket_type_id, count.before(item.quantity), count
-            )
-        ),
-    ]
 
 
 def _with_rest(

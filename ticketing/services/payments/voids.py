@@ -1,7 +1,7 @@
 """Void one admission. What it cost may become owed to the order.
 
 A void admission stays void: a payment that returns after a reorganization restores only suspended
-ones. The order of locks is that of settlement.
+ones.
 """
 
 from ticketing import clock
@@ -67,8 +67,7 @@ def void(
             feed.record(tenant_id, *facts.admission_voided(admission))
             return admission
         is_counted = admission.ticket_type.admission and event.capacity is not None
-        count = seats.take_back(admission, order, event.id if is_counted else None)
-        available = facts.stock_changed(event.id, admission.ticket_type_id, count.before(-1), count)
+        available = seats.take_back(admission, order, event.id if is_counted else None)
         feed.record_all(tenant_id, [facts.admission_voided(admission), *available])
         return admission
 
