@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
+from tests.support import lock_order
 from tests.support.apps import give_back
 from tests.support.bad_node import BadNode
 from tests.support.databases import Databases, template
@@ -182,7 +183,8 @@ def app(environ: dict[str, str], request: pytest.FixtureRequest) -> Iterator:
             request.getfixturevalue(name)
     built: Flask = request.getfixturevalue("built_app")
     configure(built, load(environ))
-    yield built
+    with lock_order.checked():
+        yield built
     database.close()
 
 

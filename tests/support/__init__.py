@@ -11,6 +11,7 @@ real_programs.py, cpu_by_file.py: plugins of pytest: which programs took part; t
 databases.py, nodes.py, apps.py, signed_up.py: what is costly to make and is used again: empty
     databases, nodes, applications, tenants
 processes.py, prefork.py: fixtures of the service in processes of its own; starts these by a fork
+lock_order.py: each transaction of a test on Postgres locks tables in one order
 stopped_clock.py, tripwire.py, races.py, waits.py: a clock that only tests move; a kill or a lost
     connection at any point; calls at the same time; how long others wait
 counted_work.py, linear_time.py, hostile.py: counted work; linear time; texts that make an

@@ -7,6 +7,7 @@ imports only constants; `models` and everything above import `db`.
 connection.py: `write_transaction` applies all or nothing; `snapshot` reads one state; `locked`
     locks rows, which on SQLite the transaction does by itself; after an error, the thread's
     connection is closed and the next query opens a new one
+locks.py: the order in which every transaction locks rows
 migrate.py: applies what is in migrations/, in order and under a lock, so several processes may do
     it
 backup.py: copies the SQLite database while the service runs

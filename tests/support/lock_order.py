@@ -1,0 +1,71 @@
+"""Checks that every transaction on Postgres locks tables in the order of `ticketing.db.locks`."""
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from ticketing.db.connection import database, is_sqlite
+from ticketing.db.locks import ORDER
+
+_LOCKING = re.compile(r"\bFOR (NO KEY UPDATE|SHARE)\b")
+_WRITTEN = re.compile(r'(?:UPDATE|DELETE FROM) "(\w+)".* WHERE ')
+"""A statement without WHERE is one of the tests."""
+_INNER = re.compile(r"\([^()]*\)")
+_FROM = re.compile(r'FROM "(\w+)"')
+
+
+@contextmanager
+def checked() -> Iterator[None]:
+    """Fail the statement that locks a table after one that comes later in the order.
+
+    A table that the transaction has locked before may be locked again. Who keeps an event for
+    itself, and all chains, keeps all others out: the cancelation of events takes its locks freely.
+    """
+    if is_sqlite():  # there, the transaction itself is the lock
+        yield
+        return
+    own = threading.local()
+    db = database.obj
+    execute_sql, begin = db.execute_sql, db.begin
+
+    def begin_again(*arguments: Any, **options: Any) -> None:
+        own.tables, own.is_alone = [], False
+        begin(*arguments, **options)
+
+    def execute(sql: str, params: Any = None, *rest: Any) -> Any:
+        if db.in_transaction():
+            _note(own, sql)
+        return execute_sql(sql, params, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(db, "begin", begin_again)
+        patch.setattr(db, "execute_sql", execute)
+        yield
+
+
+def _note(own: Any, sql: str) -> None:
+    table, is_exclusive = _locked(sql)
+    if table not in ORDER or table in own.tables:
+        return
+    later = [each for each in own.tables if ORDER.index(each) > ORDER.index(table)]
+    if later and not own.is_alone:
+        raise AssertionError(f"{table} is locked after {later}: {sql}")
+    own.tables.append(table)
+    own.is_alone = own.is_alone or (table == "events" and is_exclusive)
+
+
+def _locked(sql: str) -> tuple[str | None, bool]:
+    """Return the table whose rows a statement locks, and whether for itself."""
+    if (written := _WRITTEN.match(sql)) is not None:
+        return written[1], True
+    if (clause := _LOCKING.search(sql)) is None:
+        return None, False
+    outer, count = sql, 1
+    while count:
+        outer, count = _INNER.subn("", outer)
+    found = _FROM.search(outer)
+    return (None if found is None else found[1]), clause[1] != "SHARE"
