@@ -381,9 +381,6 @@ FLAGGED = PaymentIntent.flags != literal(0)
 SET_ASIDE = PaymentIntent.set_aside_until.is_null(False)
 """The very few intents that could not be settled. They have a partial index."""
 
-UNPAID = AWAITING & (PaymentIntent.books_version == literal(0))
-"""Intents that wait for their payment, and have received nothing on any network."""
-
 IS_HOME = (
     (OrderAccount.intent == PaymentIntent.id)
     & (OrderAccount.chain_id == PaymentIntent.chain_id)

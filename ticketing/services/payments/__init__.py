@@ -57,7 +57,7 @@ chain_view.py: reads at most four ranges for one order while its buyer waits, or
     for a refund. If the worker goes back meanwhile, nothing of that is booked
 wallet_requests.py: what wallets are told of an order: its network, and links that open them
 hold_extensions.py: holds an order longer, once, whose buyer pays from an exchange
-fresh_look.py: looks for one tenant's money on other networks now, before a list or an export
+fresh_look.py: looks for one tenant's money on other networks now, before a list
 refunds.py: what is owed to whom
 refund_addresses.py, entered_payees.py: where buyers want their money; what they told the organizer
 payee_rules.py, payee_rows.py, payee_changes.py: when a statement counts, because everybody with the
