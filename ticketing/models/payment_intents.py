@@ -1,7 +1,7 @@
 """Payment intents: orders."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from peewee import (
@@ -40,7 +40,12 @@ class FlagsField(AnyField):
 
     def python_value(self, value: int) -> frozenset[Flag]:
         """Convert the integer to a set of flags."""
-        return frozenset(flag for flag in Flag if value & flag_bits([flag]))
+        return _flags_of(value)
+
+
+@cache  # each order that is read has flags, and there are few combinations
+def _flags_of(bits: int) -> frozenset[Flag]:
+    return frozenset(flag for flag in Flag if bits & flag_bits([flag]))
 
 
 class Item(NamedTuple):
@@ -181,7 +186,7 @@ class PaymentIntent(BaseModel):
     item_rows: Iterable[Any]  # of IntentItem
     account_rows: Iterable[OrderAccount]
 
-    read_home: OrderAccount | None = None  # its home, if a query has read that with it
+    read_account: OrderAccount | None = None  # one of its accounts, if a query has read that
 
     # No columns: services set these on an instance for its response.
     item_names: Mapping[str, str]  # of its ticket types
@@ -256,6 +261,8 @@ class PaymentIntent(BaseModel):
         """The account that it is paid in. Of a free order, one without money. It may read it."""
         if self.chain_id is None:
             return OrderAccount(intent=self)
+        if len(self.accounts) == 1:
+            return self.accounts[0]  # of nearly every order
         return next(account for account in self.accounts if account.is_home)
 
     @property

@@ -26,7 +26,7 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
-from ticketing.services.orders import items
+from ticketing.services.orders import accounts, items
 
 BATCH = 1000
 """How many admissions or orders are in memory at a time."""
@@ -143,7 +143,7 @@ def _with_homes(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
     )
 
 
-_orders: Prepared[PaymentIntent] = Prepared(_with_homes, last="read_home")
+_orders: Prepared[PaymentIntent] = Prepared(_with_homes, last="read_account")
 
 
 @Prepared
@@ -226,9 +226,8 @@ def _with_items(
         for orders in batches(event_id):
             items.read(orders)
             for order in orders:
-                if order.read_home is not None:
-                    order.read_home.intent = order
-                    order.accounts = [order.read_home]
+                if order.read_account is not None:
+                    accounts.keep(order, [order.read_account])
             yield orders
 
     return read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -117,6 +117,13 @@ def read(intents: Iterable[PaymentIntent]) -> None:
             found.setdefault(account.intent_id, []).append(account)
     for intent_id, intent in by_id.items():
         intent.accounts = found[intent_id]
+
+
+def keep(intent: PaymentIntent, found: Sequence[OrderAccount]) -> None:
+    """Set the accounts of an intent that were read with it."""
+    for account in found:
+        account.intent = intent
+    intent.accounts = sorted(found, key=lambda account: int(account.id or 0))
 
 
 @Prepared

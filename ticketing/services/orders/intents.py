@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from peewee import ModelSelect, fn
+from peewee import JOIN, ModelSelect, fn
 
 from ticketing import ids
 from ticketing.chain import eip681, registry, units
@@ -34,24 +34,29 @@ from ticketing.services.orders import accounts, admissions, answers, items, paye
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 
-@Prepared
-def _of_tenant(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
+def _in_tenant(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
     return (
-        PaymentIntent.select(PaymentIntent, Event)
+        PaymentIntent.select(PaymentIntent, Event, OrderAccount)
         .join_from(PaymentIntent, Event)
         .join_from(PaymentIntent, Tenant)
+        .join_from(PaymentIntent, OrderAccount, JOIN.LEFT_OUTER)
         .where(PaymentIntent.id == intent_id, (Tenant.id == tenant) | (Tenant.slug == tenant))
     )
 
 
-@Prepared
-def _of_any_tenant(intent_id: Any) -> ModelSelect[PaymentIntent]:
+def _in_any_tenant(intent_id: Any) -> ModelSelect[PaymentIntent]:
     return (
-        PaymentIntent.select(PaymentIntent, Event, Tenant)
+        PaymentIntent.select(PaymentIntent, Event, Tenant, OrderAccount)
         .join_from(PaymentIntent, Event)
         .join_from(PaymentIntent, Tenant)
+        .join_from(PaymentIntent, OrderAccount, JOIN.LEFT_OUTER)
         .where(PaymentIntent.id == intent_id)
     )
+
+
+# With its accounts, a row for each: nearly every order has one, and is asked for it.
+_of_tenant: Prepared[PaymentIntent] = Prepared(_in_tenant, last="read_account")
+_of_any_tenant: Prepared[PaymentIntent] = Prepared(_in_any_tenant, last="read_account")
 
 
 @Prepared
@@ -107,10 +112,7 @@ def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
 
 def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
     """Return one intent of the tenant with this slug or id, with its event. NotFound."""
-    intent: PaymentIntent | None = _of_tenant.first(tenant=tenant_reference, intent_id=intent_id)
-    if intent is None:
-        raise NotFound("This intent does not exist.")
-    return intent
+    return _only(_of_tenant.rows(tenant=tenant_reference, intent_id=intent_id))
 
 
 def event_of(tenant_id: str, intent_id: str) -> str | None:
@@ -126,9 +128,15 @@ def find(intent_id: str) -> PaymentIntent:
 
     It has its event and tenant.
     """
-    intent = _of_any_tenant.first(intent_id=intent_id)
-    if intent is None:
+    return _only(_of_any_tenant.rows(intent_id=intent_id))
+
+
+def _only(rows: Sequence[PaymentIntent]) -> PaymentIntent:
+    """Return the intent of rows that have one of its accounts each. NotFound: there is no row."""
+    if not rows:
         raise NotFound("This intent does not exist.")
+    intent, found = rows[0], [row.read_account for row in rows]
+    accounts.keep(intent, [account for account in found if account is not None])
     return intent
 
 
