@@ -57,6 +57,8 @@ def publish(tenant: Tenant, event_id: str, ticket_ids: Sequence[str], config: Co
     NotFound; InvalidTransition if one of them was canceled.
     """
     with write_transaction():
+        # Before its ticket types: a cancelation of the event at the same time locks it first, too.
+        events.lock(tenant.id, event_id)
         for ticket_id in ticket_ids:
             ticket_types.set_status(tenant, event_id, ticket_id, Publication.PUBLISHED, config)
         return events.change_status(tenant, event_id, Publication.PUBLISHED, config, refund=None)
