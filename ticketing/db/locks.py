@@ -11,9 +11,9 @@ ORDER = (
     "wallets",
     "tenants",
 )
-"""Tables. Of one table, rows are locked by their keys, and intents by event and id.
+"""Tables. The rows of one table are locked in the order of their keys.
 
-First come locks by name (`one_at_a_time`). An account of an order has no lock: its order is locked.
-Who keeps an event for itself and all chains keeps all others out: a canceled event locks the rest
-as it needs it.
+Locks by name (`one_at_a_time`) come first. The account of an order has no lock of its own: lock its
+order. A transaction that has locked an event exclusively, and all chains, keeps all others out. So
+the cancelation of an event may lock the rest in any order.
 """

@@ -54,15 +54,16 @@ class OrderAccount(BaseModel):
     `kept`: of an order that is sold. `open`: it is not decided yet, as the order is live, or, of a
     stray, as it may still become the home. `final` is the part of `received` in final blocks,
     `pending_block` the first block after them with a payment, and `pending` the part of `due` that
-    is not final. Of a home, `kept` is less than 0 if a reorganization removed what was paid back.
+    is not final. `kept` of a home is negative if a reorganization removed money that was paid back.
 
     `refund_address` is the payee that counts. `by_hand_at`: since when the organizer pays the
     refund by hand. Such an account is on no list of payouts. `asked_back_at`: the buyer wants a
     stray's money back; since then it is owed.
 
     `watch_until`: until when the worker reads the logs of the address; None while the order is
-    live, and then it reads them. `sold_at`: when its order was confirmed. `collectable_at`: from
-    when on it may be collected; None: not yet. All three follow from the order's state.
+    live, and then it reads them. `sold_at`: when its order was confirmed. `collectable_at`: when
+    its money may be collected, None if that is not known yet. All three follow from the order's
+    state.
 
     After `watch_until`, the worker compares the balance: `swept_balance` is the balance at
     `swept_at`, in atomic units. All transfers up to `checked_block` are known. `search_to` is the

@@ -258,7 +258,7 @@ class PaymentIntent(BaseModel):
 
     @property
     def home(self) -> OrderAccount:
-        """The account that it is paid in. Of a free order, one without money. It may read it."""
+        """The account that it is paid in. A free order has one without money. May read accounts."""
         if self.chain_id is None:
             return OrderAccount(intent=self)
         if len(self.accounts) == 1:

@@ -42,7 +42,7 @@ class Channel:
     ends_by: datetime | None = None
 
     def replaced(self) -> PaymentIntent | None:
-        """Return the unpaid order that this one takes the place of. None: it is a new one."""
+        """Return the unpaid order that this one replaces, if any."""
         return None
 
     def enter(self, event: Event, tenant_id: str) -> None:

@@ -192,7 +192,7 @@ def named(
     """Return the account of an order on a chain, by default its home. None: it has none there.
 
     A chain may have several, for different tokens. Without a token it is the home, else the one
-    that the order can be paid in, else the first. Of a free order, the home has no money.
+    that the order can be paid in, else the first. The home of a free order has no money.
     """
     wanted = intent.chain_id if chain_id is None else chain_id
     if wanted is None:

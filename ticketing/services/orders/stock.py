@@ -139,7 +139,7 @@ class Stock(ABC):
         return ()
 
     def open(self) -> Sequence[Any]:
-        """Return the conditions under which who comes first leaves something to the others."""
+        """Return the further conditions for an order that does not come first."""
         return ()
 
     def facts(self, event_id: str, row: Any, more_sold: int) -> Sequence[Fact]:
@@ -151,7 +151,7 @@ class Stock(ABC):
         return ()
 
     def hold(self, move: Move, at: datetime, *, first: bool = False) -> Any:
-        """Hold some of a row, and return the row. None: not so much is left.
+        """Hold some of a row, and return the row, or None if too little is left.
 
         `at`: when the row must be usable. `first`: also what others wait for.
         """
@@ -168,7 +168,7 @@ class Stock(ABC):
         return self.facts(event_id, self._counted(self._sell, move), move.quantity)
 
     def admit(self, move: Move, event_id: str) -> Sequence[Fact] | None:
-        """Count as sold what was not held. Return what happened. None: not so much is left."""
+        """Count as sold what was not held. Return what happened, or None if too little is left."""
         row = self._admit.first(of=move.key, quantity=move.quantity)
         return None if row is None else self.facts(event_id, row, move.quantity)
 

@@ -87,7 +87,7 @@ class Offering:
 class Offer(Channel):
     """An offer to somebody who waited. Its order is held as long as it says.
 
-    It comes before buyers. Of the limits of its client, only that of free seats counts. The
+    It comes before buyers. The only limit of its client that applies is the one for free seats. The
     questions of the event do not block it.
     """
 
